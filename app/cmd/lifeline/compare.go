@@ -36,8 +36,9 @@ in place of A and B (see lifeline find).
 Of two traces, the critical paths are compared. Of objects and questions, all
 finished lifecycles are: the durations are medians, and each difference has its
 interval at 95 % and its numbers of samples. A side with fewer than 8 samples is too
-small for a verdict. Of a workload, its new Pods are compared. Without a time, sets
-are about the last 7 days, and the first set is about the 7 days before the time.
+small for a verdict. The row rest has what remains of the whole, also phases of fewer
+than half of the lifecycles. Of a workload, its new Pods are compared. Without a time,
+sets are about the last 7 days, and the first set is about the 7 days before the time.
 
 ` + serverHelp + `
 

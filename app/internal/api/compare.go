@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// startup is the phase of a Pod from its creation to Ready.
+// startup is the phase of a Pod from its creation to Ready. It has other phases within it.
 const startup = "startup"
 
 // maxCompared bounds the lifecycles of one side of a comparison.
@@ -223,6 +223,7 @@ func compareSets(ctx context.Context, access store.Access, a, b store.FindQuery)
 	if err != nil {
 		return nil, err
 	}
+	dropRare(first, second)
 	out := comparedSets(comparison.Sets(first, second))
 	out.A, out.B = comparedOf(&a, len(first), moreA), comparedOf(&b, len(second), moreB)
 	return out, nil
@@ -244,11 +245,46 @@ func setOf(ctx context.Context, access store.Access, q store.FindQuery) (out []s
 		case len(out) == maxCompared:
 			return out, true, nil
 		}
-		if _, has := one.Phases[startup]; has { // it has other phases within it, and the rows add up
-			one.Phases = maps.Clone(one.Phases)
-			delete(one.Phases, startup)
-		}
 		out = append(out, one)
 	}
 	return out, false, context.Cause(ctx)
+}
+
+// dropRare removes the phases that are no row of two sets, so that the rows add up to the whole: startup, and the phases
+// that fewer than half of the lifecycles of both sets have. The lifecycles get phases of their own.
+func dropRare(a, b []sample.Lifecycle) {
+	counts := map[string][2]int{}
+	for side, set := range [][]sample.Lifecycle{a, b} {
+		for i := range set {
+			for phase := range set[i].Phases {
+				n := counts[phase]
+				n[side]++
+				counts[phase] = n
+			}
+		}
+	}
+	rare := map[string]bool{startup: true}
+	for phase, n := range counts {
+		if 2*n[0] < len(a) && 2*n[1] < len(b) {
+			rare[phase] = true
+		}
+	}
+	for _, set := range [][]sample.Lifecycle{a, b} {
+		for i := range set {
+			if !hasAny(set[i].Phases, rare) {
+				continue
+			}
+			set[i].Phases = maps.Clone(set[i].Phases)
+			maps.DeleteFunc(set[i].Phases, func(phase string, _ time.Duration) bool { return rare[phase] })
+		}
+	}
+}
+
+func hasAny(of sample.Phases, phases map[string]bool) bool {
+	for phase := range of {
+		if phases[phase] {
+			return true
+		}
+	}
+	return false
 }

@@ -271,6 +271,27 @@ func TestCompareAnswers(t *testing.T) {
 	}
 }
 
+// TestRarePhases: a phase of few lifecycles is a part of the rest, and startup has others within it.
+func TestRarePhases(t *testing.T) {
+	set := func(of ...sample.Phases) (out []sample.Lifecycle) {
+		for _, phases := range of {
+			out = append(out, sample.Lifecycle{Phases: phases})
+		}
+		return out
+	}
+	a := set(sample.Phases{"pull": 1, "run": 1, "startup": 1}, sample.Phases{"pull": 1}, sample.Phases{"pull": 1})
+	b := set(sample.Phases{"init": 1}, sample.Phases{"init": 1, "run": 1}, sample.Phases{"startup": 2})
+	shared := b[1].Phases
+	dropRare(a, b)
+	want := [][]sample.Lifecycle{
+		set(sample.Phases{"pull": 1}, sample.Phases{"pull": 1}, sample.Phases{"pull": 1}),
+		set(sample.Phases{"init": 1}, sample.Phases{"init": 1}, sample.Phases{}),
+	}
+	if diff := cmp.Diff(want, [][]sample.Lifecycle{a, b}); diff != "" || len(shared) != 2 {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestLearnedErrors(t *testing.T) {
 	l := slowed(t)
 	s := startLearned(t, l, Options{})

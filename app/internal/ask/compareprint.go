@@ -131,9 +131,9 @@ func (p *comparisonText) moment(at time.Time) string {
 // traces is the sentence about two traces.
 func (p *comparisonText) traces() string {
 	t := &p.found.Total
-	word := "longer than"
+	word := "more than"
 	if t.Difference < 0 {
-		word = "shorter than"
+		word = "less than"
 	}
 	return fmt.Sprintf("B took %s %s A%s: %s → %s. One trace each says nothing about chance: compare sets for that.",
 		render.Duration(time.Duration(max(t.Difference, -t.Difference))), word, ratioOf(t, " (%s)"),
@@ -226,7 +226,7 @@ func (p *comparisonText) row(of *api.ComparedRow, sets, wide bool) []string {
 		if l.Count == 0 {
 			return "-", ""
 		}
-		return render.Duration(time.Duration(l.Length)), percent(l.Share)
+		return strings.TrimPrefix(shifts.Signed(l.Length), "+"), percent(l.Share)
 	}
 	a, shareA := cell(&of.A)
 	b, shareB := cell(&of.B)

@@ -38,7 +38,9 @@ func Default() *ServerConfiguration {
 			},
 			Convention: lifeline.Default.String(), Suppliers: SuppliersAnyone, SupplierGroups: []string{},
 		},
-		Engine:     EngineConfiguration{Settle: duration(2 * time.Second), Patience: duration(time.Hour)},
+		Engine: EngineConfiguration{
+			Settle: duration(2 * time.Second), Patience: duration(time.Hour), Aftermath: duration(30 * time.Minute),
+		},
 		Relations:  []RelationConfiguration{},
 		Health:     []HealthConfiguration{},
 		Labels:     []string{"app.kubernetes.io/name", "app.kubernetes.io/version"},

@@ -27,6 +27,7 @@ const (
 	NoticeProblemChanged  = "problem.changed"
 	NoticeProblemResolved = "problem.resolved"
 	NoticeChangeFailed    = "change.failed"
+	NoticeChangeWorse     = "change.worse"
 
 	NoticeRegressionStarted = "regression.started"
 	NoticeRegressionEnded   = "regression.ended"
@@ -67,8 +68,8 @@ type NoticeReceiverConfiguration struct {
 	TokenFile string `json:"tokenFile"`
 
 	// The types of notices: `problem.started`, `problem.resolved`, `problem.changed`, `change.failed`,
-	// `regression.started` and `regression.ended`. `change.failed` is for `cloudevents` and `slack` only. Empty
-	// means `problem.started` and `problem.resolved`.
+	// `change.worse`, `regression.started` and `regression.ended`. Those of changes are for `cloudevents` and
+	// `slack` only. Empty means `problem.started` and `problem.resolved`.
 	Types []string `json:"types"`
 
 	// The namespaces of the problems. Empty means all problems, also those of objects without a namespace.
@@ -139,8 +140,9 @@ func (v *validator) noticeReceiver(path *field.Path, c *NoticeReceiverConfigurat
 	}
 	v.each(path.Child("types"), c.Types, func(at *field.Path, value string) {
 		v.oneOf(at, value, NoticeProblemStarted, NoticeProblemResolved, NoticeProblemChanged, NoticeChangeFailed,
-			NoticeRegressionStarted, NoticeRegressionEnded)
-		if value == NoticeChangeFailed && (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) {
+			NoticeChangeWorse, NoticeRegressionStarted, NoticeRegressionEnded)
+		if (value == NoticeChangeFailed || value == NoticeChangeWorse) &&
+			(c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) {
 			v.invalid(at, value, "must not be with format "+c.Format+": nothing would end its alert")
 		}
 	})

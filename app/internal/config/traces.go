@@ -41,6 +41,10 @@ type EngineConfiguration struct {
 
 	// How long a change may be without progress. After that its trace ends as unfinished.
 	Patience metav1.Duration `json:"patience"`
+
+	// How long after its convergence the incidents of the Pods of a change are collected, at most
+	// `24h`: restarts, evictions and the like. `0s` collects none.
+	Aftermath metav1.Duration `json:"aftermath"`
 }
 
 // SamplingConfiguration is the section `sampling`.

@@ -312,6 +312,7 @@ func TestValidate(t *testing.T) {
 		"Joining": {"", func(c *ServerConfiguration) {
 			c.Joining = JoiningConfiguration{Mode: JoinLink, Unjoined: "keep", Window: duration(time.Second)}
 		}, "joining.unjoined joining.window"},
+		"Aftermath":  {"", func(c *ServerConfiguration) { c.Engine.Aftermath = duration(25 * time.Hour) }, "engine.aftermath"},
 		"Patience":   {"", func(c *ServerConfiguration) { c.Engine.Patience = c.Engine.Settle }, "engine.settle"},
 		"NoPatience": {"", func(c *ServerConfiguration) { c.Engine.Patience = duration(-1) }, "engine.patience"},
 		"Rate": {

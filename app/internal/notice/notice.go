@@ -32,6 +32,8 @@ const (
 	Resolved Type = typePrefix + "problem.resolved"
 	// Failed means that a change has ended as failed, or as unfinished with a reason.
 	Failed Type = typePrefix + "change.failed"
+	// Worse means that something happened to the Pods of a change after its convergence.
+	Worse Type = typePrefix + "change.worse"
 	// Slower means that a phase got slower by more than chance, or several for one cause.
 	Slower Type = typePrefix + "regression.started"
 	// SlowerEnded means that a regression with a notice of type Slower has ended.
@@ -41,7 +43,7 @@ const (
 const typePrefix = "dev.lifeline."
 
 // Types returns all types.
-func Types() []Type { return []Type{Started, Changed, Resolved, Failed, Slower, SlowerEnded} }
+func Types() []Type { return []Type{Started, Changed, Resolved, Failed, Worse, Slower, SlowerEnded} }
 
 // TypeOf returns the type with the short name of a configuration, such as problem.started.
 func TypeOf(short string) Type { return Type(typePrefix + short) }
@@ -79,9 +81,9 @@ type Notice struct {
 	Objects []object.Ref `json:"objects,omitempty"`
 	Blamed  *object.Ref  `json:"blamed,omitempty"`
 	Image   string       `json:"image,omitempty"`
-	// Outcome is that of a failed change.
+	// Outcome is that of the change, in a notice about one.
 	Outcome span.Outcome `json:"outcome,omitempty"`
-	// Cause is the change that led to the problem, or the failed change.
+	// Cause is the change that led to the problem, or the change of a notice about one.
 	Cause *problem.Cause `json:"cause,omitempty"`
 	// Regression is the ID of a regression: all notices about it have it. Slower is its worst shift, and Explanation
 	// says what that goes with. Count is then the number of workloads.

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // state is the saved form of a Board.
@@ -21,6 +23,8 @@ type savedReceiver struct {
 	Told    []savedTold `json:"told,omitempty"`
 	Slower  []savedSlow `json:"slower,omitempty"`
 	Pending []saved     `json:"pending,omitempty"`
+	// Worse are the changes with a notice of type Worse.
+	Worse map[string]time.Time `json:"worse,omitempty"`
 }
 
 type savedTold struct {
@@ -71,6 +75,12 @@ func (b *Board) State() (data []byte, changed bool, err error) {
 		for _, e := range r.queue.all {
 			one.Pending = append(one.Pending, save(&e.Notice))
 		}
+		for id, at := range r.worse {
+			if one.Worse == nil {
+				one.Worse = map[string]time.Time{}
+			}
+			one.Worse[id.String()] = at
+		}
 		s.Receivers = append(s.Receivers, one)
 	}
 	data, err = json.Marshal(s)
@@ -95,6 +105,11 @@ func (b *Board) restore(data []byte) error {
 		for _, t := range one.Slower {
 			n := t.restore()
 			r.slower[n.Regression] = &toldSlower{notice: n, series: setOf(t.Series), missing: t.Missing}
+		}
+		for text, at := range one.Worse {
+			if id, err := trace.TraceIDFromHex(text); err == nil {
+				r.worse[id] = at
+			}
 		}
 		for _, p := range one.Pending {
 			r.queue.add(p.restore())

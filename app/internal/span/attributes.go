@@ -79,6 +79,26 @@ const (
 	KeyClaim        = attribute.Key("lifeline.claim")
 	KeyTraceOutcome = attribute.Key("lifeline.trace.outcome")
 	KeyWas          = attribute.Key("lifeline.was")
+	// KeyAftermath is the number of a span in its series, and KeyAftermathSeries that of the series in the trace; see
+	// Aftermath for the other ones.
+	KeyAftermath                = attribute.Key("lifeline.aftermath")
+	KeyAftermathSeries          = attribute.Key("lifeline.aftermath.series")
+	KeyAftermathSince           = attribute.Key("lifeline.aftermath.since")
+	KeyAftermathWindow          = attribute.Key("lifeline.aftermath.window")
+	KeyAftermathOver            = attribute.Key("lifeline.aftermath.over")
+	KeyAftermathRestarts        = attribute.Key("lifeline.aftermath.restarts")
+	KeyAftermathOOMKills        = attribute.Key("lifeline.aftermath.oom_kills")
+	KeyAftermathReadinessLosses = attribute.Key("lifeline.aftermath.readiness_losses")
+	KeyAftermathEvictions       = attribute.Key("lifeline.aftermath.evictions")
+	KeyAftermathFailedProbes    = attribute.Key("lifeline.aftermath.failed_probes")
+	KeyAftermathExits           = attribute.Key("lifeline.aftermath.exits")
+	KeyBeforeWindow             = attribute.Key("lifeline.aftermath.before.window")
+	KeyBeforeRestarts           = attribute.Key("lifeline.aftermath.before.restarts")
+	KeyBeforeOOMKills           = attribute.Key("lifeline.aftermath.before.oom_kills")
+	KeyBeforeReadinessLosses    = attribute.Key("lifeline.aftermath.before.readiness_losses")
+	KeyBeforeEvictions          = attribute.Key("lifeline.aftermath.before.evictions")
+	KeyBeforeFailedProbes       = attribute.Key("lifeline.aftermath.before.failed_probes")
+	KeyBeforeExits              = attribute.Key("lifeline.aftermath.before.exits")
 	// KeyAuditMatch is how the request in the audit log was matched with the write.
 	KeyAuditMatch = attribute.Key("lifeline.audit.match")
 	// KeyConvention is the convention of the context on the object.

@@ -4,7 +4,6 @@ package store
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -43,13 +42,28 @@ const (
 	precision = time.Microsecond
 )
 
-// attributesOf has the field of questions for each attribute, apart from Requests.
-var attributesOf = map[string]string{
-	sample.Image: "images", sample.Node: "node", sample.Zone: "zone", sample.InstanceType: "instance_type",
-	sample.NodePool: "node_pool", sample.Runtime: "runtime", sample.Kubelet: "kubelet",
-	sample.StorageClass: "storage_classes", sample.Volumes: "volumes", sample.Author: "author",
-	sample.Scheduler: "scheduler", sample.Replicas: "replicas", sample.Changed: "changed",
+// attributeField is an attribute and its field of questions.
+type attributeField struct{ attribute, field string }
+
+// attributeFields are the attributes of samples, sorted. Requests has no field of its own.
+var attributeFields = []attributeField{
+	{sample.Author, "author"}, {sample.Changed, "changed"}, {sample.Image, "images"},
+	{sample.InstanceType, "instance_type"}, {sample.Kubelet, "kubelet"}, {sample.Node, "node"},
+	{sample.NodePool, "node_pool"}, {sample.Replicas, "replicas"}, {sample.Requests, ""}, {sample.Runtime, "runtime"},
+	{sample.Scheduler, "scheduler"}, {sample.StorageClass, "storage_classes"}, {sample.Volumes, "volumes"},
+	{sample.Zone, "zone"},
 }
+
+// attributesOf has the fields by attribute.
+var attributesOf = func() map[string]string {
+	out := map[string]string{}
+	for _, a := range attributeFields {
+		if a.field != "" {
+			out[a.attribute] = a.field
+		}
+	}
+	return out
+}()
 
 // ofNodes are the attributes that are facts about a Node.
 var ofNodes = []string{sample.Zone, sample.InstanceType, sample.NodePool, sample.Runtime, sample.Kubelet}
@@ -58,24 +72,40 @@ var ofNodes = []string{sample.Zone, sample.InstanceType, sample.NodePool, sample
 // before its desired state for another reason, or it converged at once, as that of a ConfigMap does. Its first claim
 // with a result counts. So one that converged after a failure is no sample.
 func SampleOf(l *Lifecycle) (sample.Lifecycle, bool) {
-	first := span.Outcome(cmp.Or(l.Text("was"), l.Outcome))
+	return NewSample(l.Start, l.Duration, maps.Clone(l.Phases), func(field string) any {
+		if field == "outcome" {
+			return l.Outcome
+		}
+		return l.Values[field]
+	})
+}
+
+// NewSample is SampleOf for the parts of a lifecycle: value returns the outcome and the fields of data. The sample keeps
+// the phases.
+func NewSample(
+	start time.Time, length time.Duration, phases map[string]time.Duration, value func(field string) any,
+) (sample.Lifecycle, bool) {
+	outcome, _ := value("outcome").(string)
+	was, _ := value("was").(string)
+	first := span.Outcome(cmp.Or(was, outcome))
 	if first == span.Unfinished {
-		first = span.Outcome(l.Outcome)
+		first = span.Outcome(outcome)
 	}
-	if first != span.Converged && first != span.Deleted || l.Duration <= 0 && len(l.Phases) == 0 {
+	if first != span.Converged && first != span.Deleted || length <= 0 && len(phases) == 0 {
 		return sample.Lifecycle{}, false
 	}
-	out := sample.Lifecycle{Start: l.Start, Phases: sample.Phases(maps.Clone(l.Phases))}
-	if out.Phases == nil {
-		out.Phases = sample.Phases{}
+	if phases == nil {
+		phases = map[string]time.Duration{}
 	}
-	out.Phases[sample.Total] = l.Duration
-	for name, field := range attributesOf {
-		out.Attributes = appendValues(out.Attributes, name, l.Values[field])
+	phases[sample.Total] = length
+	out := sample.Lifecycle{Start: start, Phases: phases, Attributes: make([]sample.Attribute, 0, len(attributeFields)+1)}
+	for _, a := range attributeFields {
+		if a.attribute == sample.Requests {
+			out.Attributes = appendValues(out.Attributes, a.attribute, requests(value("cpu"), value("memory")))
+			continue
+		}
+		out.Attributes = appendValues(out.Attributes, a.attribute, value(a.field))
 	}
-	out.Attributes = appendValues(out.Attributes, sample.Requests, requestsOf(l))
-	slices.SortFunc(out.Attributes, sample.Attribute.Compare)
-	out.Attributes = slices.Compact(out.Attributes)
 	return out, true
 }
 
@@ -96,15 +126,15 @@ func appendValues(to []sample.Attribute, name string, v any) []sample.Attribute 
 	return to
 }
 
-// requestsOf returns the requests of a Pod as one text, such as "cpu 500m, memory 256Mi"; empty without any.
-func requestsOf(l *Lifecycle) string {
+// requests returns the requests of a Pod as one text, such as "cpu 500m, memory 256Mi"; empty without any.
+func requests(cpu, memory any) string {
 	var parts []string
-	if milli, is := l.Values["cpu"].(int64); is {
-		parts = append(parts, fmt.Sprintf("cpu %dm", milli))
+	if milli, is := cpu.(int64); is {
+		parts = append(parts, "cpu "+strconv.FormatInt(milli, 10)+"m")
 	}
-	if bytes, is := l.Values["memory"].(int64); is {
+	if bytes, is := memory.(int64); is {
 		const mebi = 1 << 20
-		parts = append(parts, fmt.Sprintf("memory %dMi", (bytes+mebi-1)/mebi))
+		parts = append(parts, "memory "+strconv.FormatInt((bytes+mebi-1)/mebi, 10)+"Mi")
 	}
 	return strings.Join(parts, ", ")
 }

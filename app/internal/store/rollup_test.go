@@ -117,10 +117,10 @@ func TestFirstClaim(t *testing.T) {
 		first, last span.Outcome
 		want        time.Duration
 	}{
-		"converged":            {span.Converged, "", 5 * time.Second},
-		"failed":               {span.Failed, "", 0},
-		"failed, then well":    {span.Failed, span.Converged, 0},
-		"unfinished":           {span.Unfinished, "", 0},
+		"converged":             {span.Converged, "", 5 * time.Second},
+		"failed":                {span.Failed, "", 0},
+		"failed, then well":     {span.Failed, span.Converged, 0},
+		"unfinished":            {span.Unfinished, "", 0},
 		"unfinished, then well": {span.Unfinished, span.Converged, 65 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestRollupIn(t *testing.T) {
 	namespace := store.Scope{Namespaces: []string{"default"}}
 	nodes := store.Scope{Namespaces: []string{"default", ""}}
 	for name, tc := range map[string]struct {
-		rollup                                store.Rollup
-		scope                                 store.Scope
+		rollup                               store.Rollup
+		scope                                store.Scope
 		there, zone, author, heals, workload bool
 	}{
 		"everything":           {pods, all, true, true, true, false, true},
@@ -207,10 +207,10 @@ func TestRollupFits(t *testing.T) {
 	pods := store.RollupsOf(rollout(), spantest.At(9000).Time)[1]
 	for text, want := range map[string]bool{
 		`kind == "Pod" && verb == "create" && workload == "Deployment/web"`: true,
-		`kind == "Deployment"`: false,
-		`node == "node-2" && duration < duration("2500ms")`: true,
-		`node == "node-1" && duration < duration("2500ms")`: false,
-		`"web:2" in images && zone == "a" && volumes == 2 && replicas == 2`:        true,
+		`kind == "Deployment"`:                                                    false,
+		`node == "node-2" && duration < duration("2500ms")`:                       true,
+		`node == "node-1" && duration < duration("2500ms")`:                       false,
+		`"web:2" in images && zone == "a" && volumes == 2 && replicas == 2`:       true,
 		`author == "ana" && "spec.image" in changed && "fast" in storage_classes`: true,
 		`has(phase.pull) && phase.pull == duration("1s")`:                         true,
 		`heals != ""`: false,

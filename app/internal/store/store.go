@@ -8,8 +8,8 @@
 //
 // The archive holds finished traces. Later spans of a finished trace are amendments. These leave
 // the stored spans unchanged, with one exception in what is returned: a new claim about the outcome
-// of a reconciliation is valid from then on (span.Revise), in the trace, its summary and its
-// lifecycles. Batches returns the first claims, too. Spans, events, links, evidence and sources of
+// of a reconciliation, or an aftermath, is valid from then on (span.Revise), in the trace, its summary
+// and its lifecycles. Batches returns the first claims, too. Spans, events, links, evidence and sources of
 // time are returned unchanged: a trace has the same OTLP form before and after. Two values are
 // changed: invalid UTF-8 becomes valid, and a time outside 64 bits of nanoseconds around 1970 (1678
 // to 2262) becomes the nearest one inside.
@@ -27,7 +27,8 @@
 //
 //   - If a trace is finished twice, every span of either is kept. Of spans with the same ID, and of
 //     the outcomes, those of the lower revision are valid.
-//   - Of the claims about one reconciliation, that with the highest number is valid.
+//   - Of the claims about one reconciliation, that with the highest number is valid. So is that of
+//     the aftermaths of one series (span.AftermathOf).
 //   - An amending span is kept once, that of the lowest revision. It stays invisible until its
 //     trace is stored.
 //

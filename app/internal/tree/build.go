@@ -372,7 +372,7 @@ func (b *Builder) attributes(r *change.Reconciliation) []attribute.KeyValue {
 		out = append(out, span.KeyNode.String(last.Pod.Node))
 		out = appendNode(out, b.known.NodeAttributes(last.Pod.Node))
 	}
-	out = b.appendCircumstances(out, r.Timeline)
+	out = appendCircumstances(out, r.Timeline, b.known)
 	if len(out) == 0 {
 		return nil
 	}

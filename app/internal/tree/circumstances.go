@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -21,7 +22,7 @@ const maxClasses = 8
 
 // appendCircumstances appends what may explain how long a change of t took: the replicas of a workload, or the
 // scheduler, the storage classes and the requests of a Pod.
-func (b *Builder) appendCircumstances(out []attribute.KeyValue, t *change.Timeline) []attribute.KeyValue {
+func appendCircumstances(out []attribute.KeyValue, t *change.Timeline, known index.View) []attribute.KeyValue {
 	last := t.Last()
 	switch {
 	case last == nil:
@@ -31,7 +32,7 @@ func (b *Builder) appendCircumstances(out []attribute.KeyValue, t *change.Timeli
 		if last.Pod.Scheduler != "" {
 			out = append(out, span.KeyScheduler.String(span.Bound(last.Pod.Scheduler)))
 		}
-		if classes := b.storageClasses(last); len(classes) > 0 {
+		if classes := storageClasses(last, known); len(classes) > 0 {
 			out = append(out, span.KeyStorageClasses.StringSlice(classes))
 		}
 		cpu, memory := requests(last)
@@ -46,12 +47,12 @@ func (b *Builder) appendCircumstances(out []attribute.KeyValue, t *change.Timeli
 }
 
 // storageClasses returns the storage classes of the claims of a Pod, each once.
-func (b *Builder) storageClasses(pod *history.Version) (out []string) {
+func storageClasses(pod *history.Version, known index.View) (out []string) {
 	for _, claim := range pod.Relations {
 		if claim.Type != object.Claim {
 			continue
 		}
-		for _, t := range b.known.Named(claim.To) {
+		for _, t := range known.Named(claim.To) {
 			last := t.Last()
 			if last == nil || !kind.PersistentVolumeClaim.Is(t.Ref.Kind) {
 				continue

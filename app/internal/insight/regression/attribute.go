@@ -16,8 +16,8 @@ import (
 const (
 	// ownSamples is the number of samples of the series on each side of a shift.
 	ownSamples = 64
-	// peerObjects is the approximate number of objects of other workloads after a shift.
-	peerObjects = 4096
+	// peerSamples is the approximate number of samples of other workloads on each side of a shift.
+	peerSamples = 512
 	// near is the number of samples by which the place of a split is uncertain.
 	near = 3
 	// candidates is the largest number of explanations that are tested for one shift.
@@ -67,7 +67,7 @@ func (h *history) scene(of *shift, peers []*series) *scene {
 	from := max(of.before.from, of.before.to-ownSamples)
 	to := min(of.after.to, of.after.from+ownSamples)
 	start, turn, end := of.records[from], of.records[of.after.from], of.records[to-1]
-	each := min(max(peerObjects/len(peers), 2), ownSamples)
+	each := min(max(peerSamples/len(peers), fewest), ownSamples)
 	for _, s := range peers {
 		i := sort.Search(len(s.records), func(i int) bool { return s.records[i] >= start })
 		j := sort.Search(len(s.records), func(i int) bool { return s.records[i] >= turn })
@@ -270,17 +270,16 @@ func (c *scene) weigh(next *candidate, inside func(*object) bool) bool {
 	}
 	next.With, next.Without = len(own)+len(with), len(ownWithout)+len(without)
 	next.New = len(own) > 0 && 10*formerWith <= len(former) && 2*len(ownWithout) <= len(own)
-	shifted := func(values []float64) bool { return middle(values)/c.of.log >= 0.5 }
 	const enough = statistic.Enough
-	peersShift := len(with) >= enough && shifted(with)
-	peersStay := len(without) >= enough && !shifted(without)
+	peersShift := len(with) >= enough && c.shifted(with)
+	peersStay := len(without) >= enough && !c.half(without)
 	switch {
-	case len(with) >= enough && !peersShift, len(without) >= enough && !peersStay:
+	case len(with) >= enough && !peersShift, len(without) >= enough && c.shifted(without):
 		return false
-	case len(ownWithout) >= fewest && shifted(ownWithout):
+	case len(ownWithout) >= fewest && c.half(ownWithout):
 		return false
-	case next.New, peersShift && peersStay, len(ownWithout) >= enough && len(own) >= enough && shifted(own):
-	case c.of.attribute >= 0 && peersStay && len(own) >= enough && shifted(own):
+	case next.New, peersShift && peersStay, len(ownWithout) >= enough && len(own) >= enough && c.shifted(own):
+	case c.of.attribute >= 0 && peersStay && len(own) >= enough && c.half(own):
 		// The series of an attribute is evidence of its own: its objects were compared with others.
 	default:
 		return false
@@ -302,6 +301,21 @@ func (c *scene) weigh(next *candidate, inside func(*object) bool) bool {
 	slices.Sort(b)
 	next.P = statistic.Test(a, b)
 	return true
+}
+
+// half reports whether the median of values has at least half of the shift.
+func (c *scene) half(values []float64) bool { return middle(values)/c.of.log >= 0.5 }
+
+// shifted reports whether most of the values shifted, rather than a half of them.
+func (c *scene) shifted(values []float64) bool {
+	if !c.half(values) { // it sorts them
+		return false
+	}
+	n := len(values)
+	if c.of.log < 0 {
+		return values[n-1-n/4]/c.of.log >= 0.25
+	}
+	return values[n/4]/c.of.log >= 0.25
 }
 
 // explained returns the part of the variance of values that lies between two groups. Values far beyond the shift count

@@ -46,7 +46,7 @@ func Find(rollups iter.Seq[sample.Rollup], o Options) Report {
 	}
 	sortShifts(shifts)
 	shifts = shifts[:min(len(shifts), MaxRegressions)]
-	shifts = merge(h.attribute(shifts, workloads, o.Level))
+	shifts = gather(merge(h.attribute(shifts, workloads, o.Level)))
 	out := Report{Series: tested, Samples: len(h.records)}
 	for i := range shifts {
 		out.Regressions = append(out.Regressions, shifts[i].Regression)
@@ -134,7 +134,7 @@ func merge(shifts []shift) []shift {
 	var out []shift
 	for i := range shifts {
 		x := &shifts[i]
-		if x.attribute >= 0 && slices.ContainsFunc(shifts, func(y shift) bool { return y.replaces(x) }) {
+		if x.attribute >= 0 && slices.ContainsFunc(shifts, func(y shift) bool { return y.replaces(x) || y.dilutes(x) }) {
 			continue
 		}
 		for j := range shifts {
@@ -162,6 +162,18 @@ func (s *shift) replaces(x *shift) bool {
 	return mine >= 0 && (its < 0 || mine < its)
 }
 
+// dilutes reports whether x is a weaker effect of s: a slow zone makes the whole cluster a little slower, and other
+// zones faster in comparison.
+func (s *shift) dilutes(x *shift) bool {
+	a, b := s.Regression.Series, x.Regression.Series
+	return s.attribute >= 0 && s.phase == x.phase && a.Cluster == b.Cluster && a.Kind == b.Kind && a.Verb == b.Verb &&
+		2*math.Abs(x.log) <= math.Abs(s.log) && len(s.Factors) > 0 && slices.Contains(s.Factors[0].Values, a.Attribute) &&
+		s.meets(x) && 4*s.Since.Sub(x.Since).Abs() <= min(s.length(), x.length())
+}
+
+// length is the time from the begin of a shift to its end, or to the last sample.
+func (s *shift) length() time.Duration { return s.last.Sub(s.Since) }
+
 // meets reports whether two shifts last at the same time.
 func (s *shift) meets(x *shift) bool {
 	return (x.Until.IsZero() || s.Since.Before(x.Until)) && (s.Until.IsZero() || x.Since.Before(s.Until))
@@ -173,6 +185,52 @@ func (s *shift) isPhaseOf(x *shift) bool {
 	a, b := s.Regression.Series, x.Regression.Series
 	a.Phase, b.Phase = "", ""
 	return x.Regression.Series.Phase == sample.Total && s.Regression.Series.Phase != sample.Total && a == b &&
-		s.Faster == x.Faster && s.meets(x) && distance(s.after.from, x.after.from) <= near &&
-		2*s.Effect/x.Effect >= 1
+		s.Faster == x.Faster && s.meets(x) && 2*s.Effect/x.Effect >= 1 &&
+		distance(s.after.from, x.after.from) <= max(near, min(s.After.Count, x.After.Count)/4)
+}
+
+// gather makes one regression of those in the same phase, at the same time and with the same best factor, unless a
+// change of each workload made that factor. The most certain stays; the series of an attribute comes before those of
+// workloads.
+func gather(shifts []shift) []shift {
+	certain := make([]int, len(shifts))
+	for i := range certain {
+		certain[i] = i
+	}
+	slices.SortStableFunc(certain, func(i, j int) int {
+		a, b := &shifts[i], &shifts[j]
+		return cmp.Or(before(a.attribute >= 0, b.attribute >= 0), cmp.Compare(a.P, b.P))
+	})
+	gone := make([]bool, len(shifts))
+	for n, i := range certain {
+		x := &shifts[i]
+		if gone[i] || !x.common() {
+			continue
+		}
+		for _, j := range certain[n+1:] {
+			if y := &shifts[j]; !gone[j] && y.attribute < 0 && y.common() && x.sameCause(y) {
+				gone[j] = true
+				x.Also = append(x.Also, y.Regression.Series)
+			}
+		}
+		slices.SortFunc(x.Also, Series.compare)
+		x.Also = slices.Compact(x.Also)
+	}
+	var out []shift
+	for i := range shifts {
+		if !gone[i] {
+			out = append(out, shifts[i])
+		}
+	}
+	return out
+}
+
+// common reports whether the best factor may be that of several workloads.
+func (s *shift) common() bool { return len(s.Factors) > 0 && !s.Change.IsValid() }
+
+// sameCause reports whether two shifts share phase, direction, best factor and time.
+func (s *shift) sameCause(x *shift) bool {
+	a, b := s.Regression.Series, x.Regression.Series
+	return a.Cluster == b.Cluster && a.Kind == b.Kind && a.Verb == b.Verb && a.Phase == b.Phase &&
+		s.Faster == x.Faster && s.meets(x) && slices.Contains(x.Factors[0].Values, s.Factors[0].Values[0])
 }

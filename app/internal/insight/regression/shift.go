@@ -5,6 +5,7 @@ package regression
 import (
 	"math"
 	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -17,6 +18,8 @@ type shift struct {
 	before, after segment
 	// log is the shift of the logarithms.
 	log float64
+	// last is the start of the last sample after the shift.
+	last time.Time
 	Regression
 }
 
@@ -96,7 +99,7 @@ func (h *history) shift(s *series, before, after segment, logs []float64) shift 
 	out.log = log.Center
 	out.Series, out.P, out.Faster = h.name(s), s.p, log.Center < 0
 	out.Before, out.After = s.side(before), s.side(after)
-	out.Since = h.records[s.records[after.from]].start
+	out.Since, out.last = h.records[s.records[after.from]].start, h.records[s.records[after.to-1]].start
 	if s.residuals == nil {
 		e := statistic.Shift(s.lengths[before.from:before.to], s.lengths[after.from:after.to])
 		out.Effect, out.Low, out.High = duration(e.Center), duration(e.Low), duration(e.High)
@@ -123,29 +126,28 @@ func (s *shift) large(o Options) bool {
 		max(s.Effect, -s.Effect) >= o.Effect && math.Abs(s.log) >= math.Log(o.Ratio)
 }
 
-// ramp reports whether values change slowly through the segments rather than at their borders. It returns the begin and
-// the end of the slope.
+// ramp reports whether values change slowly through the segments rather than at their borders, and returns the begin and
+// the end of the slope. Of the two forms, the Bayesian information criterion decides: a slope between two levels has
+// four parameters, and steps have one for each place and each level.
 func ramp(values []float64, segments []segment) (from, to int, yes bool) {
-	var runs [][]float64
-	var steps float64
 	first, last := segments[0], segments[len(segments)-1]
+	y := values[first.from:last.to]
+	n := float64(len(y))
+	criterion := func(squares, parameters float64) float64 {
+		return n*math.Log(squares/n+math.SmallestNonzeroFloat64) + parameters*math.Log(n)
+	}
+	var steps float64
 	for _, g := range segments {
 		run := values[g.from:g.to]
-		runs = append(runs, run)
 		mean := stat.Mean(run, nil)
 		for _, v := range run {
 			steps += (v - mean) * (v - mean)
 		}
 	}
-	up := middle(slices.Clone(values[last.from:last.to])) > middle(slices.Clone(values[first.from:first.to]))
-	if trend := statistic.Trend(runs...); math.Abs(trend) < 3 || trend > 0 != up {
-		return 0, 0, false
-	}
-	y := values[first.from:last.to]
+	best := criterion(steps, float64(2*len(segments)-1))
 	x := make([]float64, len(y))
-	best := steps
-	for _, begin := range quarters(first) {
-		for _, end := range quarters(last) {
+	for _, begin := range twelfths(first) {
+		for _, end := range twelfths(last) {
 			if begin-first.from < statistic.Enough || last.to-end < statistic.Enough || end-begin < 2*statistic.Enough {
 				continue
 			}
@@ -158,16 +160,19 @@ func ramp(values []float64, segments []segment) (from, to int, yes bool) {
 				d := y[i] - alpha - beta*x[i]
 				squares += d * d
 			}
-			if squares < best {
-				best, from, to, yes = squares, begin, end, true
+			if c := criterion(squares, 4); c < best {
+				best, from, to, yes = c, begin, end, true
 			}
 		}
 	}
 	return from, to, yes
 }
 
-// quarters returns places in a segment: near its begin, and after each quarter.
-func quarters(g segment) []int {
-	n := g.to - g.from
-	return []int{g.from, g.from + statistic.Enough, g.from + n/4, g.from + n/2, g.from + 3*n/4, g.to - statistic.Enough, g.to}
+// twelfths returns thirteen places in a segment, from its begin to its end.
+func twelfths(g segment) []int {
+	out := make([]int, 0, 13)
+	for i := range 13 {
+		out = append(out, g.from+i*(g.to-g.from)/12)
+	}
+	return out
 }

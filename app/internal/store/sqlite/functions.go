@@ -35,6 +35,7 @@ var register = sync.OnceValue(func() error {
 		questions.Register(),
 		registerRollups(),
 		registerQuantile(),
+		registerCollect(),
 		sqlite.RegisterFunction(spansFunction, &sqlite.FunctionImpl{
 			NArgs: 1, Deterministic: true, VolatileArgs: true,
 			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {

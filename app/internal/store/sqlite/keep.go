@@ -45,7 +45,7 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 		err = s.forget(ctx, which, &out)
 	}
 	if err == nil {
-		err = s.forgetRollups(ctx, which, &out)
+		err = s.learner.forget(ctx, which, &out)
 	}
 	if err == nil {
 		err = s.tidy(ctx, true)

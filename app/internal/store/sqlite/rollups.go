@@ -118,8 +118,17 @@ type rollupPlace struct {
 	num   int64
 }
 
+// learner has the rollups of an archive, and its samples.
+type learner struct {
+	db *database.DB
+	// ask answers a costly question.
+	ask func(context.Context, func(context.Context, database.Querier) error) error
+}
+
+var _ store.Learner = (*learner)(nil)
+
 // Rollups implements store.Learner.
-func (s *Store) Rollups(ctx context.Context, q store.RollupQuery) iter.Seq2[sample.Rollup, error] {
+func (l *learner) Rollups(ctx context.Context, q store.RollupQuery) iter.Seq2[sample.Rollup, error] {
 	return func(yield func(sample.Rollup, error) bool) {
 		err := q.Validate()
 		known := map[string]string{}
@@ -129,7 +138,7 @@ func (s *Store) Rollups(ctx context.Context, q store.RollupQuery) iter.Seq2[samp
 		}
 		for err == nil && after != nil {
 			var some []sample.Rollup
-			if some, after, err = s.someRollups(ctx, &q, *after, known); err != nil {
+			if some, after, err = l.someRollups(ctx, &q, *after, known); err != nil {
 				break
 			}
 			for i := range some {
@@ -140,13 +149,13 @@ func (s *Store) Rollups(ctx context.Context, q store.RollupQuery) iter.Seq2[samp
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			yield(sample.Rollup{}, s.db.Failed(ctx, "learn from", asDamage(err)))
+			yield(sample.Rollup{}, l.db.Failed(ctx, "learn from", asDamage(err)))
 		}
 	}
 }
 
 // someRollups returns matching rollups behind a place, and the place of the last one that it has read; nil at the end.
-func (s *Store) someRollups(
+func (l *learner) someRollups(
 	ctx context.Context, q *store.RollupQuery, after rollupPlace, known map[string]string,
 ) (out []sample.Rollup, next *rollupPlace, err error) {
 	f := &filter{}
@@ -158,7 +167,7 @@ func (s *Store) someRollups(
 		f.add("0")
 	}
 	read := 0
-	err = s.db.Read(ctx, func(from database.Querier) error {
+	err = l.db.Read(ctx, func(from database.Querier) error {
 		query := selectRollups + "INDEXED BY rollups_start" + f.String() + " ORDER BY start, trace, num LIMIT ?"
 		return scanRollups(ctx, from, query, append(f.args, rollupsAtOnce), known, func(at rollupPlace, r *store.Rollup) error {
 			read++

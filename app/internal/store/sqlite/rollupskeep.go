@@ -25,13 +25,13 @@ const (
 	rolledAtOnce = 1000
 )
 
-// pruneRollups removes rollups until the limits hold, the oldest first. The size is an estimate from the newest ones.
-func (s *Store) pruneRollups(ctx context.Context, l store.Limits, out *store.Pruned) error {
-	if !l.Rollups.IsZero() {
+// prune removes rollups until the limits hold, the oldest first. The size is an estimate from the newest ones.
+func (l *learner) prune(ctx context.Context, limits store.Limits, out *store.Pruned) error {
+	if !limits.Rollups.IsZero() {
 		f := &filter{}
-		f.add("start <= ?", nanos(l.Rollups))
+		f.add("start <= ?", nanos(limits.Rollups))
 		for {
-			n, err := s.dropRollups(ctx, f, rollupsDropped)
+			n, err := l.drop(ctx, f, rollupsDropped)
 			out.Rollups += n
 			if err != nil {
 				return err
@@ -41,10 +41,10 @@ func (s *Store) pruneRollups(ctx context.Context, l store.Limits, out *store.Pru
 			}
 		}
 	}
-	surplus, err := s.surplusRollups(ctx, l.Bytes)
+	surplus, err := l.surplus(ctx, limits.Bytes)
 	for err == nil && surplus > 0 {
 		var n int64
-		if n, err = s.dropRollups(ctx, &filter{}, min(surplus, rollupsDropped)); n == 0 {
+		if n, err = l.drop(ctx, &filter{}, min(surplus, rollupsDropped)); n == 0 {
 			break
 		}
 		out.Rollups += n
@@ -53,15 +53,15 @@ func (s *Store) pruneRollups(ctx context.Context, l store.Limits, out *store.Pru
 	return err
 }
 
-// surplusRollups returns how many rollups are too many.
-func (s *Store) surplusRollups(ctx context.Context, bytes int64) (int64, error) {
-	rows, err := s.db.Number(ctx, "SELECT count(*) FROM rollups INDEXED BY rollups_start")
+// surplus returns how many rollups are too many.
+func (l *learner) surplus(ctx context.Context, bytes int64) (int64, error) {
+	rows, err := l.db.Number(ctx, "SELECT count(*) FROM rollups INDEXED BY rollups_start")
 	if err != nil || rows == 0 {
 		return 0, err
 	}
 	surplus := rows - store.MaxStoredRollups
 	if bytes > 0 {
-		size, err := s.db.Number(ctx, "SELECT cast(avg(length(data)) AS INTEGER) FROM "+
+		size, err := l.db.Number(ctx, "SELECT cast(avg(length(data)) AS INTEGER) FROM "+
 			"(SELECT data FROM rollups ORDER BY id DESC LIMIT 1000)")
 		if err != nil {
 			return 0, err
@@ -71,10 +71,10 @@ func (s *Store) surplusRollups(ctx context.Context, bytes int64) (int64, error) 
 	return max(0, surplus), nil
 }
 
-// dropRollups removes the oldest among some rollups, at most limit. It returns their number.
-func (s *Store) dropRollups(ctx context.Context, which *filter, limit int64) (int64, error) {
+// drop removes the oldest among some rollups, at most limit. It returns their number.
+func (l *learner) drop(ctx context.Context, which *filter, limit int64) (int64, error) {
 	var n int64
-	err := s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
+	err := l.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
 		n = 0
 		var id int64
 		var ids []int64
@@ -96,11 +96,11 @@ func (s *Store) dropRollups(ctx context.Context, which *filter, limit int64) (in
 	return n, err
 }
 
-// forgetRollups removes the rollups of earlier traces with a selected object.
-func (s *Store) forgetRollups(ctx context.Context, which store.Selector, out *store.Forgotten) error {
+// forget removes the rollups of earlier traces with a selected object.
+func (l *learner) forget(ctx context.Context, which store.Selector, out *store.Forgotten) error {
 	const of = " FROM rollups WHERE trace IN (SELECT trace FROM rollups WHERE namespace = ?1 OR root = ?1 " +
 		"OR kind = 'Namespace' AND api_group = '' AND name = ?1)"
-	return s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
+	return l.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
 		var n int64
 		if err := database.Scan(
 			steady, w, "SELECT count(*)"+of, []any{which.Namespace}, []any{&n}, nothing,
@@ -116,16 +116,16 @@ func (s *Store) forgetRollups(ctx context.Context, which store.Selector, out *st
 }
 
 // rollEarlier makes the rollups of some traces that an earlier version has stored, the newest first.
-func (s *Store) rollEarlier(ctx context.Context) error {
+func (l *learner) rollEarlier(ctx context.Context) error {
 	last := int64(-1)
-	err := s.db.Read(ctx, func(from database.Querier) error {
+	err := l.db.Read(ctx, func(from database.Querier) error {
 		return database.Scan(
 			ctx, from, "SELECT value FROM meta WHERE name = ?", []any{metaUnrolled}, []any{&last}, nothing,
 		)
 	})
 	for rolled := 0; err == nil && last >= 0 && rolled < rolledAtOnce; rolled += pruneAtOnce {
-		err = s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
-			last, err = s.rollSome(steady, newDeriver(w, s), last)
+		err = l.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
+			last, err = rollSome(steady, &deriver{Tx: w}, last)
 			return err
 		})
 	}
@@ -134,7 +134,7 @@ func (s *Store) rollEarlier(ctx context.Context) error {
 
 // rollSome makes the rollups of the traces up to a number, and returns the next number; -1 after the last one. A damaged
 // trace has none.
-func (s *Store) rollSome(ctx context.Context, d *deriver, last int64) (int64, error) {
+func rollSome(ctx context.Context, d *deriver, last int64) (int64, error) {
 	var heads []earlierHead
 	var h earlierHead
 	var id []byte

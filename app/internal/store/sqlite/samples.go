@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/insight/sample"
@@ -20,145 +22,162 @@ import (
 
 const (
 	// samplesAtOnce is the number of lifecycles in one query for samples.
-	samplesAtOnce = 5000
+	samplesAtOnce = 20_000
 	// sparse is how many rows of a list a query may skip for each lifecycle.
 	sparse = 4
 )
 
 // sampleTables are the fields that samples need.
 type sampleTables struct {
-	fields []question.Field
-	lists  []collection
-	// query selects the fields of the lifecycles l, after their numbers.
-	query string
+	// fields have a column in the table lifecycles. at has their places, and those of the lists behind them.
+	fields, lists []question.Field
+	at            map[string]int
+	// phases are the names of the fields that are phases, and "" for the others.
+	phases []string
+	// columns are the SQL of the fields, and names those of the columns of a subquery.
+	columns, names string
 }
 
 // samples returns the tables.
 var samples = sync.OnceValue(func() *sampleTables {
-	needed := append([]string{"start", "duration", "outcome", "was"}, store.SampleFields()...)
-	out := &sampleTables{}
-	selected := []string{"l.id"}
+	needed := append([]string{"outcome", "was"}, store.SampleFields()...)
+	out := &sampleTables{at: map[string]int{}}
+	var columns, names []string
 	for _, f := range question.Fields() {
-		if !slices.Contains(needed, f.Name) && !strings.HasPrefix(f.Name, "phase.") {
-			continue
+		phase, isPhase := strings.CutPrefix(f.Name, "phase.")
+		switch {
+		case !slices.Contains(needed, f.Name) && !isPhase:
+		case f.Type == question.List:
+			out.lists = append(out.lists, f)
+		default:
+			if !isPhase {
+				phase = ""
+			}
+			out.at[f.Name] = len(out.fields)
+			out.fields, out.phases = append(out.fields, f), append(out.phases, phase)
+			columns, names = append(columns, questions.Dialect{}.Field(&f)), append(names, f.Column)
 		}
-		if f.Type == question.List {
-			out.lists = append(out.lists, collection{Field: f})
-			continue
-		}
-		out.fields, selected = append(out.fields, f), append(selected, questions.Dialect{}.Field(&f))
 	}
-	out.query = "SELECT " + strings.Join(selected, ", ") + " FROM lifecycles AS l"
+	for i, f := range out.lists {
+		out.at[f.Name] = len(out.fields) + i
+	}
+	out.columns, out.names = strings.Join(columns, ", "), strings.Join(names, ", ")
 	return out
 })
 
+// well are the outcomes of samples. Later claims may have changed them.
+var well = [...]any{string(span.Converged), string(span.Deleted)}
+
+// sampleRow is a lifecycle for a sample: its fields and its lists, in the order of sampleTables.at.
+type sampleRow struct {
+	id, start, length int64
+	phases            map[string]time.Duration
+	values            []any
+}
+
+// sample returns the sample of the lifecycle.
+func (r *sampleRow) sample() (sample.Lifecycle, bool) {
+	at := samples().at
+	return store.NewSample(moment(r.start), time.Duration(r.length), r.phases, func(field string) any {
+		if i, is := at[field]; is {
+			return r.values[i]
+		}
+		return nil
+	})
+}
+
 // Samples implements store.Learner.
-func (s *Store) Samples(ctx context.Context, q store.FindQuery) iter.Seq2[sample.Lifecycle, error] {
+func (l *learner) Samples(ctx context.Context, q store.FindQuery) iter.Seq2[sample.Lifecycle, error] {
 	return func(yield func(sample.Lifecycle, error) bool) {
-		ids, err := s.sampleIDs(ctx, &q)
-		for some := range slices.Chunk(ids, samplesAtOnce) {
-			var all []*found
-			if all, err = s.someSamples(ctx, some); err != nil {
-				break
+		left := store.MaxSamples
+		if q.Limit > 0 {
+			left = min(left, q.Limit)
+		}
+		start, id := int64(math.MaxInt64), int64(math.MaxInt64) // of the last row
+		texts := map[string]string{}
+		for left > 0 {
+			n := min(left, samplesAtOnce)
+			rows, err := l.sampleRows(ctx, &q, start, id, n, texts)
+			if err != nil {
+				yield(sample.Lifecycle{}, l.db.Failed(ctx, "learn from", asDamage(err)))
+				return
 			}
-			for _, l := range all {
-				if one, is := store.SampleOf(&l.Lifecycle); is && !yield(one, nil) {
+			for i := range rows {
+				if one, is := rows[i].sample(); is && !yield(one, nil) {
 					return
 				}
 			}
-		}
-		if err != nil {
-			yield(sample.Lifecycle{}, s.db.Failed(ctx, "learn from", asDamage(err)))
+			if len(rows) < n {
+				return
+			}
+			left -= n
+			last := &rows[len(rows)-1]
+			start, id = last.start, last.id
 		}
 	}
 }
 
-// sampleIDs returns the numbers of the newest matching lifecycles, in order.
-func (s *Store) sampleIDs(ctx context.Context, q *store.FindQuery) (ids []int64, err error) {
-	limit := store.MaxSamples
-	if q.Limit > 0 {
-		limit = min(limit, q.Limit)
-	}
-	f := lifecycleFilter(q)
-	anyOf(f, "l.outcome", []span.Outcome{span.Converged, span.Deleted})
-	var list string // as in lifecycleRows, the costly part gives one row
-	err = s.ask(ctx, func(ctx context.Context, from database.Querier) error {
-		return database.Scan(
-			ctx, from, "SELECT json_group_array(n) FROM (SELECT l.id AS n FROM "+questions.From(f.String())+f.String()+
-				" ORDER BY l.start DESC LIMIT ?)", append(f.args, limit), []any{&list}, nothing,
-		)
-	})
-	if err != nil || list == "" {
-		return nil, err
-	}
-	err = json.Unmarshal([]byte(list), &ids)
-	slices.Sort(ids)
-	return ids, err
-}
-
-// someSamples reads lifecycles, with the fields of samples. The numbers are in order.
-func (s *Store) someSamples(ctx context.Context, ids []int64) (out []*found, err error) {
+// sampleRows returns at most limit of the newest matching lifecycles behind a place.
+func (l *learner) sampleRows(
+	ctx context.Context, q *store.FindQuery, start, id int64, limit int, texts map[string]string,
+) ([]sampleRow, error) {
+	into := &collecting{texts: texts}
+	handle := collectings.begin(into)
+	defer collectings.end(handle)
 	tables := samples()
+	f := &filter{args: []any{handle}}
+	addLifecycles(f, q)
+	f.add("l.start <= ?", start) // what an index can use
+	f.add("(l.start < ? OR l.id < ?)", start, id)
+	f.add("(l.outcome IN (?, ?) OR l.was IN (?, ?))", well[0], well[1], well[0], well[1])
+	// As in lifecycleRows, the costly part gives one row.
+	query := "SELECT " + collect + "(?1, id, start, duration, " + tables.names + ") FROM (SELECT l.id, l.start, l.duration, " +
+		tables.columns + " FROM " + questions.From(f.String()) + f.String() + " ORDER BY l.start DESC, l.id DESC LIMIT ?)"
+	err := l.ask(ctx, func(ctx context.Context, from database.Querier) error {
+		var n int64
+		if err := database.Scan(ctx, from, query, append(f.args, limit), []any{&n}, nothing); err != nil {
+			return err
+		}
+		return into.lists(ctx, from)
+	})
+	return into.rows, err
+}
+
+// lists reads the lists of the lifecycles.
+func (c *collecting) lists(ctx context.Context, from database.Querier) error {
+	if len(c.rows) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(c.rows))
+	byID := make(map[int64]*sampleRow, len(c.rows))
+	for i := range c.rows {
+		ids[i] = c.rows[i].id
+		byID[ids[i]] = &c.rows[i]
+	}
+	slices.Sort(ids)
 	f := &filter{}
 	if first, last := ids[0], ids[len(ids)-1]; last-first < int64(sparse*len(ids)) {
-		f.add("BETWEEN ? AND ?", first, last)
+		f.add("lifecycle BETWEEN ? AND ?", first, last)
 	} else {
 		list, err := json.Marshal(ids)
 		if err != nil {
-			return nil, err
-		}
-		f.add("IN (SELECT value FROM json_each(?))", string(list))
-	}
-	byID := make(map[int64]*found, len(ids))
-	for _, id := range ids {
-		byID[id] = nil
-	}
-	err = s.db.Read(ctx, func(from database.Querier) error {
-		var id int64
-		values := make([]any, len(tables.fields))
-		to := []any{&id}
-		for i := range values {
-			to = append(to, &values[i])
-		}
-		if err := database.Scan(
-			ctx, from, tables.query+" WHERE l.id "+f.all()+" ORDER BY l.id", f.args, to,
-			func() error {
-				if _, is := byID[id]; !is {
-					return nil
-				}
-				l := &found{id: id}
-				for i := range tables.fields {
-					tables.fields[i].Set(&l.Lifecycle.Lifecycle, values[i])
-				}
-				byID[id], out = l, append(out, l)
-				return nil
-			},
-		); err != nil {
 			return err
 		}
-		for _, c := range tables.lists {
-			if err := c.readSome(ctx, from, f, byID); err != nil {
-				return err
-			}
+		f.add("lifecycle IN (SELECT value FROM json_each(?))", string(list))
+	}
+	tables := samples()
+	for i, of := range tables.lists {
+		more := &collecting{texts: c.texts, elements: byID, at: len(tables.fields) + i}
+		handle := collectings.begin(more)
+		var n int64
+		err := database.Scan(
+			ctx, from, "SELECT "+collect+"(?, lifecycle, "+of.Column+") FROM "+of.Table+f.String(),
+			append([]any{handle}, f.args...), []any{&n}, nothing,
+		)
+		collectings.end(handle)
+		if err != nil {
+			return err
 		}
-		return context.Cause(ctx)
-	})
-	return out, err
-}
-
-// readSome reads a list of lifecycles whose numbers f selects.
-func (c *collection) readSome(ctx context.Context, from database.Querier, f *filter, byID map[int64]*found) error {
-	var id int64
-	var element string
-	return database.Scan(
-		ctx, from, "SELECT lifecycle, "+c.Column+" FROM "+c.Table+" WHERE lifecycle "+f.all()+" ORDER BY lifecycle, "+
-			c.Column, f.args, []any{&id, &element},
-		func() error {
-			if l := byID[id]; l != nil {
-				list, _ := l.Values[c.Name].([]string)
-				c.Set(&l.Lifecycle.Lifecycle, append(list, element))
-			}
-			return nil
-		},
-	)
+	}
+	return nil
 }

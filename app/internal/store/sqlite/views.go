@@ -52,6 +52,7 @@ var otherViews = []view{
 		"spans", "t.spans", "number of spans",
 		"writes", "t.writes", "number of API writes",
 		"pinned", "t.pinned", "1 if retention keeps the trace",
+		"aftermath", "t.aftermath", "what happened to its Pods after its convergence, as JSON; NULL without anything",
 	),
 	newView(
 		"v_writes",

@@ -196,7 +196,7 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 		return err
 	}
 	if h.phase == finished {
-		if c.moved || slices.ContainsFunc(t.Spans, (*span.Span).IsClaim) {
+		if c.moved || slices.ContainsFunc(t.Spans, (*span.Span).Revises) {
 			return c.conclude(ctx, h, c.all(false))
 		}
 		if err := m.index(ctx, h.num, t.Spans, true); err != nil {

@@ -4,6 +4,8 @@ package regressiontest
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight/regression"
@@ -35,7 +37,7 @@ func (y *Year) Judge(p *Planted, report regression.Report) Result {
 			continue
 		}
 		out.Found = true
-		if p.Factor.Name != "" && len(r.Factors) > 0 && slices.Contains(r.Factors[0].Values, p.Factor) {
+		if len(r.Factors) > 0 && slices.ContainsFunc(r.Factors[0].Values, p.is) {
 			out.First = true
 		}
 		out.Named = out.Named || r.Change.IsValid() && r.Since.Equal(p.From)
@@ -52,7 +54,8 @@ func (y *Year) matches(p *Planted, r *regression.Regression) bool {
 	}
 	switch {
 	case p.Workload != "":
-		if r.Series.Workload != p.Workload {
+		own := func(s regression.Series) bool { return s.Workload == p.Workload }
+		if !own(r.Series) && !slices.ContainsFunc(r.Also, own) {
 			return false
 		}
 	case p.Kind == Node || p.Kind == Zone:
@@ -78,6 +81,25 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// is reports whether an attribute is the cause. Where each rollout has a new image, one of the neighbours counts, too:
+// the place of a shift is uncertain by as much.
+func (p *Planted) is(a sample.Attribute) bool {
+	if a == p.Factor || a.Name != p.Factor.Name || a.Name != sample.Image {
+		return a == p.Factor && a.Name != ""
+	}
+	return sample.RepositoryOf(a.Value) == sample.RepositoryOf(p.Factor.Value) && distance(tag(a), tag(p.Factor)) <= near
+}
+
+// near is the number of rollouts by which an image may be off.
+const near = 3
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+func tag(image sample.Attribute) int {
+	n, _ := strconv.Atoi(image.Value[strings.LastIndexByte(image.Value, ':')+1:])
+	return n
 }
 
 // Cut returns the rollups up to the sample number Few after a shift, and false if there are not so many.
