@@ -71,6 +71,11 @@ type RetentionConfiguration struct {
 	// oldest are removed, those with an outcome in `outcomes` last.
 	Size resource.Quantity `json:"size"`
 
+	// How long the durations of finished changes are kept, for
+	// [comparisons over time](guides/archive.md#what-stays-of-a-removed-trace). They are small, stay
+	// when their traces go, and use at most a quarter of `size`.
+	Rollups metav1.Duration `json:"rollups"`
+
 	// Other ages for traces with these outcomes.
 	Outcomes RetentionOutcomesConfiguration `json:"outcomes"`
 }

@@ -159,6 +159,7 @@ func (v *validator) sampling(path *field.Path, c SamplingConfiguration) {
 
 func (v *validator) retention(path *field.Path, c RetentionConfiguration) {
 	v.positive(path.Child("age"), c.Age)
+	v.positive(path.Child("rollups"), c.Rollups)
 	ages := c.Ages()
 	for _, outcome := range slices.Sorted(maps.Keys(ages)) {
 		if age := ages[outcome]; age < 0 {

@@ -165,6 +165,17 @@ const (
 	KeyInstanceType   = attribute.Key("host.type")
 	KeyRuntime        = attribute.Key("container.runtime.name")
 	KeyRuntimeVersion = attribute.Key("container.runtime.version")
+	KeyKubelet        = attribute.Key("lifeline.node.kubelet")
+	KeyNodePool       = attribute.Key("lifeline.node.pool")
+
+	// KeyScheduler is the scheduler of a Pod, and KeyStorageClasses has the storage classes of its claims, each once.
+	// KeyCPU and KeyMemory are the requests of its containers, without init containers: milli-CPUs and bytes.
+	KeyScheduler      = attribute.Key("lifeline.pod.scheduler")
+	KeyStorageClasses = attribute.Key("lifeline.pod.storage_classes")
+	KeyCPU            = attribute.Key("lifeline.pod.requests.cpu")
+	KeyMemory         = attribute.Key("lifeline.pod.requests.memory")
+	// KeyReplicas is the desired number of a workload's Pods.
+	KeyReplicas = attribute.Key("lifeline.replicas")
 )
 
 // RuntimeSeparator is between the name and the version of a Node's container runtime, as in

@@ -20,6 +20,7 @@ const (
 	Node         = "node"
 	Zone         = "zone"
 	InstanceType = "instance_type"
+	NodePool     = "node_pool"
 	Runtime      = "runtime"
 	Kubelet      = "kubelet"
 	StorageClass = "storage_class"
@@ -54,6 +55,9 @@ type Rollup struct {
 	Workload string
 	// Kind is that of the lifecycles, such as "Pod".
 	Kind string
+	// Verb is that of their first write: create, update or delete. Old Pods of a rollout are deleted in the trace
+	// of the new ones, and are a Rollup of their own.
+	Verb string
 	// Trace is the trace of the change.
 	Trace trace.TraceID
 	// Heals: the cluster made the change by itself.
@@ -63,17 +67,18 @@ type Rollup struct {
 	// Count is the number of lifecycles, and Phases has their medians.
 	Count  int
 	Phases Phases
-	// Attributes are those of all lifecycles.
+	// Attributes are those that all lifecycles share, sorted by name and value.
 	Attributes []Attribute
 	// Parts divide the lifecycles by the attributes that differ among them, such as nodes: at most MaxParts, the
-	// largest. It is empty for one lifecycle.
+	// largest. It is empty if no attribute differs.
 	Parts []Part
 }
 
 // MaxParts bounds the parts of a Rollup.
 const MaxParts = 64
 
-// Part is a share of a Rollup.
+// Part is a share of a Rollup: the lifecycles with the same Attributes. The shared ones of the Rollup come in
+// addition.
 type Part struct {
 	Count      int
 	Phases     Phases

@@ -21,7 +21,9 @@ type view struct {
 }
 
 // views returns all views.
-var views = sync.OnceValue(func() []view { return append([]view{lifecyclesView()}, otherViews...) })
+var views = sync.OnceValue(func() []view {
+	return append(append([]view{lifecyclesView()}, otherViews...), rollupsView())
+})
 
 // otherViews are the views without fields of questions.
 var otherViews = []view{

@@ -34,6 +34,7 @@ func Run(t *testing.T, open Open) {
 		"Scope": testScope, "Writes": testWrites, "Causes": testCauses, "Between": testBetween,
 		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize, "PruneByOutcome": testPruneByOutcome,
 		"Pin": testPin, "Forget": testForget, "Batches": testBatches,
+		"RollupVersions": testRollupVersions, "RollupsKept": testRollupsKept, "RollupsForgotten": testRollupsForgotten,
 		"Cancelled": testCancelled, "Concurrent": testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package statistic
+
+import (
+	"cmp"
+	"slices"
+)
+
+// shortest is the length of the shortest interval in which a split is looked for, twenty values on each side.
+const shortest = 40
+
+// Search returns the best split of all intervals of values: the whole series, and intervals of half the length, a
+// quarter and so on, which overlap by half (the seeded intervals of Kovács et al.). A shift that ends again is lost in
+// the whole series, and fills such an interval. P is that of the best interval times the number of intervals, at most 1.
+func (s *Splitter) Search(values []float64) Split {
+	best := s.Best(values)
+	count := 1
+	for length := len(values) / 2; length >= shortest; length /= 2 {
+		// The last interval ends with the series.
+		for from := 0; ; from += length / 2 {
+			from = min(from, len(values)-length)
+			split := s.Best(values[from : from+length])
+			if count++; split.P < best.P {
+				best = Split{At: from + split.At, P: split.P}
+			}
+			if from+length == len(values) {
+				break
+			}
+		}
+	}
+	best.P = min(1, best.P*float64(count))
+	return best
+}
+
+// Segment returns all splits of values whose probability is at most level, in their order. It divides the series at
+// the best split, and then both sides. At the end each split moves to the best place between its neighbours.
+func (s *Splitter) Segment(values []float64, level float64) []Split {
+	return s.settle(values, s.divide(values, 0, level, nil), level)
+}
+
+func (s *Splitter) divide(values []float64, from int, level float64, out []Split) []Split {
+	split := s.Search(values)
+	if split.P > level {
+		return out
+	}
+	out = append(out, Split{At: from + split.At, P: split.P})
+	out = s.divide(values[:split.At], from, level, out)
+	return s.divide(values[split.At:], from+split.At, level, out)
+}
+
+// settle moves each split to the best place between its neighbours, and drops one that is none there.
+func (s *Splitter) settle(values []float64, splits []Split, level float64) []Split {
+	slices.SortFunc(splits, func(a, b Split) int { return cmp.Compare(a.At, b.At) })
+	for i := 0; i < len(splits); {
+		from, to := 0, len(values)
+		if i > 0 {
+			from = splits[i-1].At
+		}
+		if i+1 < len(splits) {
+			to = splits[i+1].At
+		}
+		best := s.Best(values[from:to])
+		if best.P > level {
+			splits = slices.Delete(splits, i, i+1)
+			continue
+		}
+		splits[i].At, splits[i].P = from+best.At, min(splits[i].P, best.P)
+		i++
+	}
+	return splits
+}
