@@ -47,8 +47,11 @@ func (s *story) afterwards(t *testing.T, saved bool) []string {
 		look(o.Seen)
 		e.Observe(o)
 	}
-	if look(s.now().Add(time.Hour)); len(e.after.changes)+len(e.after.pods)+len(e.after.worse) > 0 {
-		t.Errorf("after an hour, %d changes with %d Pods are kept", len(e.after.changes), len(e.after.pods))
+	look(s.now().Add(time.Hour))
+	for _, o := range e.index.Objects() {
+		if o.Aftermath != 0 || len(e.after.changes)+len(e.after.worse) > 0 {
+			t.Errorf("after an hour, %s is kept, and %d changes", o.Ref.Name, len(e.after.changes))
+		}
 	}
 	return out
 }
