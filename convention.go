@@ -10,7 +10,7 @@ import (
 )
 
 // SchemaURL identifies the version of the names and attributes of Lifeline's spans.
-const SchemaURL = "https://kube-lifeline.github.io/schemas/1.2.0"
+const SchemaURL = "https://kube-lifeline.github.io/schemas/1.3.0"
 
 // Annotation keys of the Default convention.
 const (

@@ -272,6 +272,18 @@ test('work of one kind is one share', async () => {
   assert.deepEqual(got, [['d', 1, 80_000, 80_000, '80 %'], ['a', 3, 6700, 20_000, '20 %']])
 })
 
+test('what happened to the Pods of a change afterwards', async () => {
+  const { sentence } = await load('text/summary.ts')
+  const { verdict } = await load('trace/sentence.ts')
+  const text = '14 restarts in 9 min (0 in the day before): container app exited with 137 (OOMKilled)'
+  const web = { outcome: 'converged', state: 'converged', object: { kind: 'Deployment', name: 'web' }, duration: 4.2, aftermath: { text } }
+  assert.equal(sentence(web), text)
+  assert.equal(sentence({ ...web, now: { reason: 'of now' } }), 'of now')
+  assert.equal(verdict(web, undefined, 4200, 0), `Deployment web converged in 4.2 s; since then ${text}.`)
+  const stuck = { state: 'stuck', reason: 'crashes' }
+  assert.equal(verdict(web, stuck, 4200, 0), `Deployment web is stuck: crashes. Its change converged; since then ${text}.`)
+})
+
 test('who changed what, in a sentence', async () => {
   const { changed } = await load('text/cause.ts')
   const web = { kind: 'Deployment', namespace: 'shop', name: 'web' }

@@ -5,6 +5,7 @@ package answer
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,9 @@ type Answer struct {
 	// Was is the outcome before a later claim, and WasFor its reason; empty without one.
 	Was    span.Outcome `json:"was,omitempty"`
 	WasFor string       `json:"wasFor,omitempty"`
+	// Aftermath is what happened to the Pods of the converged change afterwards, to follow "since then"; "" without
+	// anything.
+	Aftermath string `json:"aftermath,omitempty"`
 	// Next is a command that shows more.
 	Next string `json:"next,omitempty"`
 	// Slowest is the slowest work of a change without a reason, and Share its part in percent.
@@ -165,6 +169,9 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		}
 	}
 	a.schedule(t, part, own)
+	if after := aftermath(t, root, own); after != nil {
+		a.Aftermath = after.Text()
+	}
 	sum := store.Summarize(t, now)
 	if a.Reason == "" && part == root && sum.SlowestDuration > 0 && sum.Duration > 0 {
 		a.Slowest, a.Share = sum.Slowest, int(100*sum.SlowestDuration/sum.Duration)
@@ -172,6 +179,16 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	a.Cause = CauseOf(&sum)
 	a.Cause.Fields, a.Cause.Edits = insight.List(root, span.KeyFields), a.Attempt.relevantFirst(a.Cause.Edits)
 	return a
+}
+
+// aftermath returns what happened to the Pods below own afterwards; nil without anything. Those of the whole change count
+// for the root. An aftermath is of the Pods of a workload, not of one of them.
+func aftermath(t *span.Trace, root, own *span.Span) *span.Aftermath {
+	return span.AftermathWhere(t, func(s *span.Span) bool {
+		return own == root || !kind.Pod.Is(own.Object.Kind) && slices.ContainsFunc(t.Spans, func(pod *span.Span) bool {
+			return pod.IsReconciliation() && pod.Object.UID == s.Object.UID && above(t, own, pod)
+		})
+	})
 }
 
 // held reports whether the category is that of a held object.

@@ -26,6 +26,9 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 		}
 		lines = append(lines, text+".")
 	}
+	if a.Aftermath != "" && a.State != State(span.Converged) {
+		lines = append(lines, "Its change converged; since then "+shown(a.Aftermath)+".")
+	}
 	if text := a.Attempt.text(); text != "" {
 		lines = append(lines, shown(text))
 	}
@@ -104,6 +107,9 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 	}
 	if a.Remark != "" {
 		text += "; " + shown(strings.TrimSuffix(a.Remark, "."))
+	}
+	if a.Aftermath != "" && a.State == State(span.Converged) {
+		text += "; since then " + shown(a.Aftermath)
 	}
 	return text + "."
 }

@@ -71,12 +71,41 @@ func SummaryOf(s *store.Summary) Summary {
 		at := s.Earliest.UTC()
 		out.Earliest = &at
 	}
+	out.Aftermath = aftermathOf(s.Aftermath)
 	for _, w := range s.Work {
 		out.Work = append(out.Work, Work{w.Label, Seconds(w.Duration)})
 	}
 	if s.Object != (object.Ref{}) {
 		ref := s.Object
 		out.Object = &ref
+	}
+	return out
+}
+
+func aftermathOf(a *span.Aftermath) *Aftermath {
+	if a == nil {
+		return nil
+	}
+	out := &Aftermath{
+		Text: a.Text(), Converged: a.Converged.UTC(), Window: Seconds(a.Window), Over: a.Over, Latest: a.Latest.UTC(),
+		Incidents: a.Incidents, BeforeWindow: Seconds(a.BeforeWindow),
+	}
+	if a.BeforeWindow > 0 {
+		out.Before = &a.Before
+	}
+	return out
+}
+
+func (a *Aftermath) stored() *span.Aftermath {
+	if a == nil {
+		return nil
+	}
+	out := &span.Aftermath{
+		Converged: a.Converged, Window: time.Duration(a.Window), Over: a.Over, Latest: a.Latest, Incidents: a.Incidents,
+		BeforeWindow: time.Duration(a.BeforeWindow),
+	}
+	if a.Before != nil {
+		out.Before = *a.Before
 	}
 	return out
 }
@@ -91,6 +120,7 @@ func (s *Summary) Stored() store.Summary {
 		Fight: s.Fight, Edits: s.Edits, Category: s.Category,
 		Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration),
 		Current: s.Current, CurrentDuration: time.Duration(s.CurrentDuration), Spans: s.Spans, AsOf: s.AsOf,
+		Aftermath: s.Aftermath.stored(),
 	}
 	if s.SettledAt != nil {
 		out.SettledAt = *s.SettledAt

@@ -252,7 +252,7 @@ func (st *stream) mark() error {
 	return st.write([]byte("id: " + place + "\n\n"))
 }
 
-// amend sends the new outcome of a finished trace, if the client may see it.
+// amend sends the new outcome of a finished trace, or its aftermath, if the client may see it.
 func (st *stream) amend(ctx context.Context, id trace.TraceID) error {
 	of, err := st.access.Trace(ctx, id)
 	switch {
@@ -262,8 +262,8 @@ func (st *stream) amend(ctx context.Context, id trace.TraceID) error {
 		return st.event(EventResync, struct{}{})
 	case !store.Touches(of.Trace(), st.of):
 		return nil
-	case !of.Whole() && !slices.ContainsFunc(of.Trace().Spans, (*span.Span).IsClaim):
-		return nil // the claim is about a hidden object
+	case !of.Whole() && !slices.ContainsFunc(of.Trace().Spans, (*span.Span).Revises):
+		return nil // the claim or the aftermath is about a hidden object
 	}
 	return st.event(EventAmended, st.summary(of))
 }

@@ -66,29 +66,46 @@ type Summary struct {
 	Duration Seconds      `json:"duration"`
 	Outcome  span.Outcome `json:"outcome,omitempty"`
 	// Was is the outcome before a later claim, and SettledAt the time of the newest claim; absent without one.
-	Was             span.Outcome `json:"was,omitempty"`
-	SettledAt       *time.Time   `json:"settledAt,omitempty"`
-	Reason          string       `json:"reason,omitempty"`
-	Name            string       `json:"name,omitempty"`
-	Verb            string       `json:"verb,omitempty"`
-	Object          *object.Ref  `json:"object,omitempty"`
-	Command         string       `json:"command,omitempty"`
-	Actor           string       `json:"actor,omitempty"`
-	User            string       `json:"user,omitempty"`
-	Heals           string       `json:"heals,omitempty"`
-	Fight           string       `json:"fight,omitempty"`
-	Edits           []string     `json:"edits,omitempty"`
-	Category        string       `json:"category,omitempty"`
-	Slowest         string       `json:"slowest,omitempty"`
-	SlowestDuration Seconds      `json:"slowestDuration,omitempty"`
-	Work            []Work       `json:"work,omitempty"`
-	Current         string       `json:"current,omitempty"`
-	CurrentDuration Seconds      `json:"currentDuration,omitempty"`
-	Spans           int          `json:"spans"`
-	AsOf            time.Time    `json:"asOf"`
+	Was       span.Outcome `json:"was,omitempty"`
+	SettledAt *time.Time   `json:"settledAt,omitempty"`
+	Reason    string       `json:"reason,omitempty"`
+	// Aftermath is what happened to the Pods of a converged change afterwards; absent without anything.
+	Aftermath       *Aftermath  `json:"aftermath,omitempty"`
+	Name            string      `json:"name,omitempty"`
+	Verb            string      `json:"verb,omitempty"`
+	Object          *object.Ref `json:"object,omitempty"`
+	Command         string      `json:"command,omitempty"`
+	Actor           string      `json:"actor,omitempty"`
+	User            string      `json:"user,omitempty"`
+	Heals           string      `json:"heals,omitempty"`
+	Fight           string      `json:"fight,omitempty"`
+	Edits           []string    `json:"edits,omitempty"`
+	Category        string      `json:"category,omitempty"`
+	Slowest         string      `json:"slowest,omitempty"`
+	SlowestDuration Seconds     `json:"slowestDuration,omitempty"`
+	Work            []Work      `json:"work,omitempty"`
+	Current         string      `json:"current,omitempty"`
+	CurrentDuration Seconds     `json:"currentDuration,omitempty"`
+	Spans           int         `json:"spans"`
+	AsOf            time.Time   `json:"asOf"`
 	// Now is the present state of the object of a finished change, or of an object that a command broke; absent if
 	// nothing is broken, for an earlier change of the same object in a list, and in the documents of a stream.
 	Now *Now `json:"now,omitempty"`
+}
+
+// Aftermath is what happened to the Pods of a change after its convergence; the fields are those of span.Aftermath.
+type Aftermath struct {
+	// Text has the facts in words, to follow "since then".
+	Text      string    `json:"text"`
+	Converged time.Time `json:"converged"`
+	Window    Seconds   `json:"window"`
+	Over      bool      `json:"over"`
+	Latest    time.Time `json:"latest"`
+	span.Incidents
+	// Before are the incidents of the same workloads in the time BeforeWindow up to the start of the change; absent if
+	// the workloads are new.
+	Before       *span.Incidents `json:"before,omitempty"`
+	BeforeWindow Seconds         `json:"beforeWindow,omitempty"`
 }
 
 // Now is a present problem beside the outcome of a change.

@@ -38,7 +38,9 @@ func Default() *ServerConfiguration {
 			},
 			Convention: lifeline.Default.String(), Suppliers: SuppliersAnyone, SupplierGroups: []string{},
 		},
-		Engine:     EngineConfiguration{Settle: duration(2 * time.Second), Patience: duration(time.Hour)},
+		Engine: EngineConfiguration{
+			Settle: duration(2 * time.Second), Patience: duration(time.Hour), Aftermath: duration(30 * time.Minute),
+		},
 		Relations:  []RelationConfiguration{},
 		Health:     []HealthConfiguration{},
 		Labels:     []string{"app.kubernetes.io/name", "app.kubernetes.io/version"},
@@ -47,7 +49,9 @@ func Default() *ServerConfiguration {
 		ShowValues: []ValuesConfiguration{},
 		Joining:    JoiningConfiguration{Mode: JoinRewrite, Unjoined: UnjoinedPass, Window: duration(time.Minute)},
 		Sampling:   SamplingConfiguration{RatePerMillion: 1_000_000, KeepFailed: true},
-		Retention:  RetentionConfiguration{Age: duration(7 * 24 * time.Hour), Size: resource.MustParse("10Gi")},
+		Retention: RetentionConfiguration{
+			Age: duration(7 * 24 * time.Hour), Size: resource.MustParse("10Gi"), Rollups: duration(400 * 24 * time.Hour),
+		},
 		OTLP: OTLPConfiguration{
 			Messages: MessagesStrict,
 			Outbox:   OutboxConfiguration{MaxAge: duration(24 * time.Hour), MaxSpans: 1_000_000},

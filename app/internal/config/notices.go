@@ -27,6 +27,7 @@ const (
 	NoticeProblemChanged  = "problem.changed"
 	NoticeProblemResolved = "problem.resolved"
 	NoticeChangeFailed    = "change.failed"
+	NoticeChangeWorse     = "change.worse"
 )
 
 // NoticesConfiguration is the section `notices`.
@@ -63,9 +64,9 @@ type NoticeReceiverConfiguration struct {
 	// https, or a receiver on the same machine. `slack` has none.
 	TokenFile string `json:"tokenFile"`
 
-	// The types of notices: `problem.started`, `problem.resolved`, `problem.changed` and `change.failed`.
-	// `change.failed` is for `cloudevents` and `slack` only. Empty means `problem.started` and
-	// `problem.resolved`.
+	// The types of notices: `problem.started`, `problem.resolved`, `problem.changed`, `change.failed` and
+	// `change.worse`. Those of changes are for `cloudevents` and `slack` only. Empty means `problem.started`
+	// and `problem.resolved`.
 	Types []string `json:"types"`
 
 	// The namespaces of the problems. Empty means all problems, also those of objects without a namespace.
@@ -135,8 +136,9 @@ func (v *validator) noticeReceiver(path *field.Path, c *NoticeReceiverConfigurat
 		v.wrong = append(v.wrong, field.Forbidden(token, "slack has no token: its URL is the secret"))
 	}
 	v.each(path.Child("types"), c.Types, func(at *field.Path, value string) {
-		v.oneOf(at, value, NoticeProblemStarted, NoticeProblemResolved, NoticeProblemChanged, NoticeChangeFailed)
-		if value == NoticeChangeFailed && (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) {
+		v.oneOf(at, value, NoticeProblemStarted, NoticeProblemResolved, NoticeProblemChanged, NoticeChangeFailed,
+			NoticeChangeWorse)
+		if (value == NoticeChangeFailed || value == NoticeChangeWorse) && (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) {
 			v.invalid(at, value, "must not be with format "+c.Format+": nothing would end its alert")
 		}
 	})

@@ -41,6 +41,10 @@ type EngineConfiguration struct {
 
 	// How long a change may be without progress. After that its trace ends as unfinished.
 	Patience metav1.Duration `json:"patience"`
+
+	// How long after its convergence the incidents of the Pods of a change are collected, at most
+	// `24h`: restarts, evictions and the like. `0s` collects none.
+	Aftermath metav1.Duration `json:"aftermath"`
 }
 
 // SamplingConfiguration is the section `sampling`.
@@ -66,6 +70,11 @@ type RetentionConfiguration struct {
 	// How much disk space the archive of finished traces may use, at least `64Mi`. Above that the
 	// oldest are removed, those with an outcome in `outcomes` last.
 	Size resource.Quantity `json:"size"`
+
+	// How long the durations of finished changes are kept, for
+	// [comparisons over time](guides/archive.md#what-stays-of-a-removed-trace). They are small, stay
+	// when their traces go, and use at most a quarter of `size`.
+	Rollups metav1.Duration `json:"rollups"`
 
 	// Other ages for traces with these outcomes.
 	Outcomes RetentionOutcomesConfiguration `json:"outcomes"`

@@ -142,7 +142,13 @@ func (v *validator) engine(path *field.Path, c EngineConfiguration) {
 		v.invalid(path.Child("settle"), c.Settle.Duration.String(),
 			"must be less than engine.patience, "+c.Patience.Duration.String())
 	}
+	if c.Aftermath.Duration < 0 || c.Aftermath.Duration > maxAftermath {
+		v.invalid(path.Child("aftermath"), c.Aftermath.Duration.String(), "must be between 0s and 24h")
+	}
 }
+
+// maxAftermath bounds engine.aftermath: the engine keeps each change so long.
+const maxAftermath = 24 * time.Hour
 
 func (v *validator) sampling(path *field.Path, c SamplingConfiguration) {
 	v.between(path.Child("ratePerMillion"), c.RatePerMillion, 0, 1_000_000)
@@ -153,6 +159,7 @@ func (v *validator) sampling(path *field.Path, c SamplingConfiguration) {
 
 func (v *validator) retention(path *field.Path, c RetentionConfiguration) {
 	v.positive(path.Child("age"), c.Age)
+	v.positive(path.Child("rollups"), c.Rollups)
 	ages := c.Ages()
 	for _, outcome := range slices.Sorted(maps.Keys(ages)) {
 		if age := ages[outcome]; age < 0 {

@@ -41,8 +41,8 @@ func TestValidate(t *testing.T) {
 				"log.level log.format " +
 				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined " +
 				"joining.window " +
-				"retention.age retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans notices.after " +
-				"replicas.mode replicas.name " +
+				"retention.age retention.rollups retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans " +
+				"notices.after replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
 		},
 		"Addresses": {
@@ -289,6 +289,7 @@ func TestValidate(t *testing.T) {
 		"Joining": {"", func(c *ServerConfiguration) {
 			c.Joining = JoiningConfiguration{Mode: JoinLink, Unjoined: "keep", Window: duration(time.Second)}
 		}, "joining.unjoined joining.window"},
+		"Aftermath":  {"", func(c *ServerConfiguration) { c.Engine.Aftermath = duration(25 * time.Hour) }, "engine.aftermath"},
 		"Patience":   {"", func(c *ServerConfiguration) { c.Engine.Patience = c.Engine.Settle }, "engine.settle"},
 		"NoPatience": {"", func(c *ServerConfiguration) { c.Engine.Patience = duration(-1) }, "engine.patience"},
 		"Rate": {

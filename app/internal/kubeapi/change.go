@@ -60,8 +60,10 @@ type ChangeStatus struct {
 	Duration       string       `json:"duration,omitempty"`
 	Slowest        string       `json:"slowest,omitempty"`
 	Spans          int          `json:"spans"`
-	Why            []string     `json:"why,omitempty"`
-	Steps          []string     `json:"steps,omitempty"`
+	// Aftermath is what happened to the Pods of a converged change afterwards, in words.
+	Aftermath string   `json:"aftermath,omitempty"`
+	Why       []string `json:"why,omitempty"`
+	Steps     []string `json:"steps,omitempty"`
 }
 
 // ChangeList is a list of changes, newest first.
@@ -94,6 +96,9 @@ func (t target) changeOf(s *api.Summary) *Change {
 			State: s.State, Outcome: outcomeOf(s), Category: s.Category, Reason: shown(s.Reason),
 			StartTime: metav1.Time{Time: s.Start}, Slowest: shown(s.Slowest), Spans: s.Spans,
 		},
+	}
+	if s.Aftermath != nil {
+		c.Status.Aftermath = shown(s.Aftermath.Text)
 	}
 	for _, e := range s.Edits {
 		c.Spec.Edits = append(c.Spec.Edits, shown(e))

@@ -46,6 +46,7 @@ type amendment struct {
 type amendments struct {
 	trail  *trail.Trail
 	memory *memory
+	after  *aftermaths
 	opts   Options
 	facts  []amendment
 	// added are late spans. They are not saved.

@@ -121,6 +121,9 @@ func (am *amendments) revise(r *change.Reconciliation, end *change.Ending) {
 	}
 	if o := am.outcome(t, of, end.Outcome); o != "" {
 		s.Attributes = append(s.Attributes, span.KeyTraceOutcome.String(string(o)))
+		if o == span.Converged {
+			am.after.converges(of.TraceID, at.Time)
+		}
 	}
 	am.add(of.TraceID, []*span.Span{s})
 	of.Outcome, of.Message = end.Outcome, end.Message

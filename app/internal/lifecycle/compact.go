@@ -28,6 +28,7 @@ type retention struct {
 	endpoints *endpoints
 	memory    *memory
 	late      *amendments
+	after     *aftermaths
 	opts      Options
 }
 
@@ -67,6 +68,7 @@ func (k *retention) compact(all []*group, now time.Time, every bool) {
 		k.forgetFights(now)
 		k.memory.compacted = now
 		k.endpoints.forget(now)
+		k.after.forget(now, k.memory.taken)
 		k.groups.shrink()
 		k.endpoints.shrink()
 	}

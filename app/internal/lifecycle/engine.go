@@ -49,6 +49,7 @@ type Engine struct {
 	late      *amendments
 	retention *retention
 	problems  *problems
+	after     *aftermaths
 	// last is the time of the newest observation.
 	last time.Time
 }
@@ -62,9 +63,11 @@ func New(opts Options) *Engine {
 	e.endpoints = newEndpoints(known)
 	e.groups = newGroups(known, e.trail, opts.Rebuild, e.endpoints.active)
 	e.late = &amendments{trail: e.trail, memory: e.memory, opts: opts}
+	e.after = newAftermaths(known, opts.Aftermath)
+	e.late.after = e.after
 	e.retention = &retention{
 		index: e.index, trail: e.trail, groups: e.groups, endpoints: e.endpoints, memory: e.memory, late: e.late,
-		opts: opts,
+		after: e.after, opts: opts,
 	}
 	e.problems = newProblems(known, e.groups, opts.Cluster)
 	return e
@@ -139,6 +142,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 	for id, spans := range e.endpoints.late() {
 		e.late.add(id, spans)
 	}
+	e.after.report(now, e.late.add)
 	if over := now.Sub(e.memory.compacted) > maxAge; ends || over {
 		e.retention.compact(all, now, over)
 	}
@@ -153,14 +157,22 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 func (e *Engine) takeFrom(g *group, now time.Time) (out []lineTrace, ends, late bool) {
 	d := g.derived
 	ended := slices.DeleteFunc(d.placed.Untaken(), func(l *change.Lineage) bool { return !d.settling.settled(l, now) })
-	out = d.withLines(nil, d.spans.Build(ended))
+	built := d.spans.Build(ended)
+	out = d.withLines(nil, built)
 	before := e.late.count()
 	e.late.events(d)
 	e.late.claims(d)
-	e.late.writes(d, now, func(r *change.Reconciliation) { e.endpoints.handOut(d.trail, r, now) })
+	e.late.writes(d, now, func(r *change.Reconciliation) {
+		e.endpoints.handOut(d.trail, r, now)
+		e.after.joins(r)
+	})
 	for _, l := range ended {
 		rest := change.Taken{At: now, Latest: l.Latest, Outside: l.Outside(), Originations: d.originations(l)}
 		e.late.claim(d, l, &rest)
+		if len(built) > 0 && built[0].ID == l.ID {
+			e.after.take(l, built[0], len(rest.Blocking) > 0)
+			built = built[1:]
+		}
 		l.HandOut()
 		for _, r := range l.Reconciliations {
 			g.kept.Forget(r.Timeline)

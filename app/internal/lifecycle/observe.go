@@ -21,6 +21,7 @@ func (e *Engine) Observe(o *observation.Observation) {
 	if o.Seen.After(e.last) {
 		e.last = o.Seen
 	}
+	e.after.observed(o.Seen)
 	switch {
 	case o.State != nil:
 		e.observeState(o)
@@ -54,8 +55,10 @@ func (e *Engine) observeState(o *observation.Observation) {
 		e.changed(t)
 		return
 	}
+	before := t.Last()
 	put := e.index.Put(t, o, e.groups.of[t] != nil, !e.opts.Rebuild)
 	e.memory.fates.add(&put)
+	e.after.version(t, before, t.Last())
 	e.problems.touch(t)
 	for _, other := range put.Doubtful {
 		e.groups.doubt(other)
@@ -80,6 +83,7 @@ func (e *Engine) observeGone(o *observation.Observation) {
 	first, doubtful := e.index.PutGone(t, o)
 	if first {
 		e.memory.fates.Observed++
+		e.after.gone(t.Ref.UID)
 	}
 	for _, other := range append(doubtful, t) {
 		e.groups.doubt(other)
@@ -89,6 +93,7 @@ func (e *Engine) observeGone(o *observation.Observation) {
 
 func (e *Engine) observeEvent(o *observation.Observation) {
 	t := e.index.Timeline(o.Event.Regarding)
+	e.after.event(t, o)
 	if !e.late.event(t, o, e.index.Shared()) {
 		t.Event(o, e.index.Shared())
 	}

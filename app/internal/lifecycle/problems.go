@@ -72,10 +72,11 @@ func (e *Engine) AllProblems(now time.Time) *problem.Snapshot {
 	return e.problems.tracker.Snapshot(now)
 }
 
-// Due reports whether the problems may differ from those of the last look without a new observation.
+// Due reports whether the problems may differ from those of the last look without a new observation, or an aftermath is
+// due.
 func (e *Engine) Due(now time.Time) bool {
 	p := e.problems
-	return len(p.touched) > 0 || p.wakes.due(now)
+	return len(p.touched) > 0 || p.wakes.due(now) || e.after.due(now)
 }
 
 // touch notes a change of t, or of its Events. The reasons of its owners may depend on it.

@@ -46,6 +46,11 @@ type state struct {
 	Trail           *trail.State
 	Endpoints       map[observation.EndpointKey]*endpoint
 	Problems        problem.Entries
+	Aftermaths      map[trace.TraceID]*aftermath
+	AftermathPods   map[types.UID]podOfChange
+	Incidents       map[types.UID]*days
+	Probes          map[string]probe
+	IncidentsSince  time.Time
 }
 
 // format is the format of states. Several timelines and the trail may have one request of the audit log.
@@ -72,6 +77,8 @@ func (e *Engine) state() *state {
 		Runs:    e.index.Runs(), Refused: e.index.Refused(), Nodes: e.index.Nodes(),
 		Taken: e.memory.taken, Late: e.late.facts, Series: e.memory.series, Contests: e.memory.contests,
 		Trail: &e.trail.State, Endpoints: e.endpoints.byKey, Problems: e.problems.tracker.Entries(),
+		Aftermaths: e.after.changes, AftermathPods: e.after.pods, Incidents: e.after.days, Probes: e.after.probes,
+		IncidentsSince: e.after.since,
 	}
 }
 
@@ -129,7 +136,7 @@ func (e *Engine) restore(r io.Reader) error {
 		}
 		e.index.Restore(t)
 	}
-	e.last, e.memory.compacted, e.late.facts = s.Last, s.Compacted, s.Late
+	e.last, e.memory.compacted, e.late.facts, e.after.since = s.Last, s.Compacted, s.Late, s.IncidentsSince
 	return nil
 }
 
@@ -162,6 +169,7 @@ func (e *Engine) complete() {
 	e.endpoints.restorePending()
 	e.hold()
 	e.problems.touchAll(e.index.Objects())
+	e.after.complete()
 }
 
 // regroup replaces all groups by new ones, made from the active timelines, the commands and the

@@ -93,7 +93,7 @@ func TestRestoredGoesOn(t *testing.T) {
 func goesOn(t *testing.T, seen []*observation.Observation, from, k int) {
 	t.Helper()
 	var late []*observation.Observation
-	left, moved := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
+	left, moved := New(aftermathOptions), New(aftermathOptions)
 	var taken, amended int
 	check := func(at int, now time.Time) {
 		want, got := ask(left, now), ask(moved, now)
@@ -174,7 +174,8 @@ var unsaved = map[string][]string{
 	"Index":      {"shared", "lookups", "otherPods"},
 	"Trail":      {"known", "tally", "doubts"},
 	"endpoints":  {"known", "pods", "slices", "pending"},
-	"amendments": {"trail", "memory", "opts", "added"},
+	"amendments": {"trail", "memory", "after", "opts", "added"},
+	"aftermaths": {"known", "window", "worse"},
 	"memory":     {"fates"},
 	"problems":   {"known", "groups", "touched", "off", "below", "moved", "held", "wakes", "spaces", "stirred"},
 	"Tracker":    {"cluster", "changed", "contents"},
@@ -197,7 +198,7 @@ var sameKnowledge = cmp.Options{
 func filled() *Engine {
 	e := New(Options{Cluster: "test"})
 	f := filler{}
-	for _, part := range []any{e.index, e.trail, e.endpoints, e.late, e.memory, e.problems.tracker, &e.last} {
+	for _, part := range []any{e.index, e.trail, e.endpoints, e.late, e.memory, e.problems.tracker, e.after, &e.last} {
 		f.fill(reflect.ValueOf(part).Elem())
 	}
 	for uid, t := range maps.Clone(e.index.Objects()) {

@@ -18,6 +18,12 @@ const (
 	labelInstanceType = "node.kubernetes.io/instance-type"
 )
 
+// poolLabels are the labels of providers with the pool of a Node. The first one that a Node has counts.
+var poolLabels = []string{
+	"karpenter.sh/nodepool", "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup",
+	"kubernetes.azure.com/agentpool", "node.kubernetes.io/nodepool",
+}
+
 // annotationRevision is the revision number of a Deployment's template.
 const annotationRevision = "deployment.kubernetes.io/revision"
 
@@ -83,11 +89,23 @@ func count(n int64) int32 {
 
 func node(obj fields) *observation.Node {
 	labels := sub(sub(obj, "metadata"), "labels")
+	info := sub(sub(obj, "status"), "nodeInfo")
 	return &observation.Node{
 		Region:       word(labels, labelRegion),
 		Zone:         word(labels, labelZone),
 		InstanceType: word(labels, labelInstanceType),
 		ProviderID:   text(sub(obj, "spec"), "providerID"),
-		Runtime:      word(sub(sub(obj, "status"), "nodeInfo"), "containerRuntimeVersion"),
+		Runtime:      word(info, "containerRuntimeVersion"),
+		Kubelet:      word(info, "kubeletVersion"),
+		Pool:         pool(labels),
 	}
+}
+
+func pool(labels fields) string {
+	for _, label := range poolLabels {
+		if name := word(labels, label); name != "" {
+			return name
+		}
+	}
+	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -48,6 +49,8 @@ type receiver struct {
 	// told are the problems with a notice of type Started, by the ID in that notice.
 	told  map[string]*told
 	queue queue
+	// worse are the changes with a notice of type Worse, with its time.
+	worse map[trace.TraceID]time.Time
 	// due is the time of the next notice if nothing else happens; zero without one.
 	due time.Time
 	// dropped counts the notices that found the queue full.
@@ -71,7 +74,7 @@ func NewBoard(receivers []Receiver, data []byte) (*Board, error) {
 	b := &Board{}
 	for _, r := range receivers {
 		b.receivers = append(b.receivers, &receiver{
-			Receiver: r, told: map[string]*told{}, wake: make(chan struct{}, 1),
+			Receiver: r, told: map[string]*told{}, worse: map[trace.TraceID]time.Time{}, wake: make(chan struct{}, 1),
 		})
 	}
 	if len(data) == 0 {
@@ -92,7 +95,7 @@ func (b *Board) receiver(name string) *receiver {
 
 // Look adds the notices that are due at the time now. problems are all present ones; if they are not, or
 // have no time, no problem counts as ended. Only problems of the list begin. finished are the changes that have ended
-// since the last look. silent means that another server delivers the notices: they count as told.
+// since the last look, and the amendments of earlier ones. silent means that another server delivers the notices: they count as told.
 //
 // After a restart, no problem counts as ended for problem.Lasting: the engine may have lost its state.
 func (b *Board) Look(now time.Time, problems *problem.Snapshot, finished []*span.Trace, silent bool) {
@@ -116,6 +119,7 @@ func (b *Board) Look(now time.Time, problems *problem.Snapshot, finished []*span
 			w.start(present)
 		}
 		w.fail(present, finished)
+		w.worsen(present, finished)
 		b.dirty = b.dirty || w.dirty
 	}
 }

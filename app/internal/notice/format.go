@@ -71,6 +71,8 @@ func (n *Notice) title() string {
 		return "Resolved"
 	case Changed:
 		return "Problem changed"
+	case Worse:
+		return "Change converged, " + span.ThenWorse
 	case Failed:
 		return "Change " + cmp.Or(string(n.Outcome), string(span.Failed))
 	default:

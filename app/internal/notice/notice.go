@@ -31,12 +31,14 @@ const (
 	Resolved Type = typePrefix + "problem.resolved"
 	// Failed means that a change has ended as failed, or as unfinished with a reason.
 	Failed Type = typePrefix + "change.failed"
+	// Worse means that something happened to the Pods of a change after its convergence.
+	Worse Type = typePrefix + "change.worse"
 )
 
 const typePrefix = "dev.lifeline."
 
 // Types returns all types.
-func Types() []Type { return []Type{Started, Changed, Resolved, Failed} }
+func Types() []Type { return []Type{Started, Changed, Resolved, Failed, Worse} }
 
 // TypeOf returns the type with the short name of a configuration, such as problem.started.
 func TypeOf(short string) Type { return Type(typePrefix + short) }
@@ -74,9 +76,9 @@ type Notice struct {
 	Objects []object.Ref `json:"objects,omitempty"`
 	Blamed  *object.Ref  `json:"blamed,omitempty"`
 	Image   string       `json:"image,omitempty"`
-	// Outcome is that of a failed change.
+	// Outcome is that of the change, in a notice about one.
 	Outcome span.Outcome `json:"outcome,omitempty"`
-	// Cause is the change that led to the problem, or the failed change.
+	// Cause is the change that led to the problem, or the change of a notice about one.
 	Cause *problem.Cause `json:"cause,omitempty"`
 	// Next is a command that shows more.
 	Next string `json:"next,omitempty"`

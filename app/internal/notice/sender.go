@@ -48,7 +48,7 @@ type Sender struct {
 	Log   *slog.Logger
 
 	client          http.Client
-	sent            [4]atomic.Int64
+	sent            [8]atomic.Int64 // by the place of the type in Types
 	refused, failed atomic.Int64
 	// troubled means that the last attempt has failed.
 	troubled atomic.Bool
@@ -226,6 +226,9 @@ func (s *Sender) completed(ctx context.Context, n *Notice) *Notice {
 	}
 	out := *n
 	out.Cause = cleaned(s.Cause(ctx, *n.Cause))
+	if n.Type == Worse && out.Cause.Object != nil {
+		out.Object = out.Cause.Object
+	}
 	return &out
 }
 

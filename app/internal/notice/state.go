@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // state is the saved form of a Board.
@@ -19,6 +21,8 @@ type savedReceiver struct {
 	Name    string      `json:"name"`
 	Told    []savedTold `json:"told,omitempty"`
 	Pending []saved     `json:"pending,omitempty"`
+	// Worse are the changes with a notice of type Worse.
+	Worse map[string]time.Time `json:"worse,omitempty"`
 }
 
 type savedTold struct {
@@ -58,6 +62,12 @@ func (b *Board) State() (data []byte, changed bool, err error) {
 		for _, e := range r.queue.all {
 			one.Pending = append(one.Pending, save(&e.Notice))
 		}
+		for id, at := range r.worse {
+			if one.Worse == nil {
+				one.Worse = map[string]time.Time{}
+			}
+			one.Worse[id.String()] = at
+		}
 		s.Receivers = append(s.Receivers, one)
 	}
 	data, err = json.Marshal(s)
@@ -78,6 +88,11 @@ func (b *Board) restore(data []byte) error {
 		for _, t := range one.Told {
 			n := t.restore()
 			r.told[n.Problem] = &told{notice: n, present: t.Present, category: t.Category}
+		}
+		for text, at := range one.Worse {
+			if id, err := trace.TraceIDFromHex(text); err == nil {
+				r.worse[id] = at
+			}
 		}
 		for _, p := range one.Pending {
 			r.queue.add(p.restore())

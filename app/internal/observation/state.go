@@ -187,4 +187,7 @@ type Node struct {
 	ProviderID   string `json:"providerID,omitempty"`
 	// Runtime is the container runtime and its version, as in "containerd://2.3.7".
 	Runtime string `json:"runtime,omitempty"`
+	// Kubelet is the version of the kubelet. Pool is the node pool, by a label of its provider.
+	Kubelet string `json:"kubelet,omitempty"`
+	Pool    string `json:"pool,omitempty"`
 }

@@ -44,12 +44,20 @@ const (
 )
 
 // guarded are the kinds that need a right of their own, since the ClusterRole view does not include them.
-var guarded = []struct{ group, kind, resource string }{
-	{"", "Secret", "secrets"},
-	{"", "ServiceAccount", "serviceaccounts"},
-	{"rbac.authorization.k8s.io", "Role", "roles"},
-	{"rbac.authorization.k8s.io", "RoleBinding", "rolebindings"},
+var guarded = []struct {
+	group, kind, resource string
+	// whole: the objects have no namespace.
+	whole bool
+}{
+	{"", "Secret", "secrets", false},
+	{"", "ServiceAccount", "serviceaccounts", false},
+	{rbac, "Role", "roles", false},
+	{rbac, "RoleBinding", "rolebindings", false},
+	{rbac, "ClusterRole", "clusterroles", true},
+	{rbac, "ClusterRoleBinding", "clusterrolebindings", true},
 }
+
+const rbac = "rbac.authorization.k8s.io"
 
 // Ask is a question of a user.
 type Ask struct {
@@ -229,6 +237,9 @@ func (q question) scope(a Ask) (store.Scope, Unasked, error) {
 	var without []store.Guarded
 	guards := 0
 	for _, k := range guarded {
+		if k.whole && !everywhere {
+			continue // hidden, as all objects without a namespace
+		}
 		right := Right{Verb: "get", Group: k.group, Resource: k.resource}
 		all, err := q.granted(right)
 		if err != nil {
@@ -238,9 +249,11 @@ func (q question) scope(a Ask) (store.Scope, Unasked, error) {
 			continue
 		}
 		guards++
-		except, err := q.in(permitted, right)
-		if err != nil {
-			return store.Scope{}, 0, err
+		var except []string
+		if !k.whole {
+			if except, err = q.in(permitted, right); err != nil {
+				return store.Scope{}, 0, err
+			}
 		}
 		without = append(without, store.Guarded{Group: k.group, Kind: k.kind, Except: except})
 	}

@@ -74,15 +74,15 @@ func (c *cluster) pass(d time.Duration) { c.SetTime(c.Now().Add(d)) }
 // hidden returns the guards of a user with `get` of these kinds nowhere but in the given namespaces.
 func hidden(except ...string) []store.Guarded {
 	var out []store.Guarded
-	for _, k := range guarded {
+	for _, k := range inNamespaces() {
 		out = append(out, store.Guarded{Group: k.group, Kind: k.kind, Except: append([]string{}, except...)})
 	}
 	return out
 }
 
 func TestScope(t *testing.T) {
-	const rbac = "rbac.authorization.k8s.io"
 	all := []string{"data", "shop", "web"}
+	wide := []store.Guarded{{Group: rbac, Kind: "ClusterRole"}, {Group: rbac, Kind: "ClusterRoleBinding"}}
 	get := func(where string) []string {
 		return []string{
 			"ana get secrets./ in" + where, "ana get serviceaccounts./ in" + where,
@@ -110,11 +110,18 @@ func TestScope(t *testing.T) {
 		"view everywhere": {
 			"a right to the whole cluster includes objects without a namespace, such as Nodes",
 			[]string{"ana get changes.lifeline.dev/why in"}, Ask{Verb: "get", Subresource: "why"},
-			store.Scope{Without: hidden()}, "",
+			store.Scope{Without: append(hidden(), wide...)}, "",
 		},
 		"everything": {
-			"an administrator", append(get(""), "ana list changes.lifeline.dev/ in"), Ask{Verb: "list"},
+			"an administrator", append(
+				get(""), "ana list changes.lifeline.dev/ in", "ana get clusterroles."+rbac+"/ in",
+				"ana get clusterrolebindings."+rbac+"/ in",
+			), Ask{Verb: "list"},
 			store.Scope{}, "",
+		},
+		"all but the roles of the cluster": {
+			"each kind of RBAC has a right of its own", append(get(""), "ana list changes.lifeline.dev/ in"),
+			Ask{Verb: "list"}, store.Scope{Without: wide}, "",
 		},
 		"a single Secret's right": {
 			"a right in a namespace without changes does not count",
@@ -273,7 +280,7 @@ func TestUnasked(t *testing.T) {
 	if err != nil || unasked != 5 || !slices.Equal(scope.Namespaces, []string{"ns-0007"}) {
 		t.Errorf("got %v, %d unasked, %v", scope.Namespaces, unasked, err)
 	}
-	if len(c.asked) != 1+MaxNamespaces+2*len(guarded) {
+	if len(c.asked) != 1+MaxNamespaces+2*len(inNamespaces()) {
 		t.Errorf("%d reviews", len(c.asked))
 	}
 }
@@ -398,4 +405,17 @@ func TestGuarded(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// inNamespaces are the guarded kinds with namespaces.
+func inNamespaces() (out []struct {
+	group, kind, resource string
+	whole                 bool
+}) {
+	for _, k := range guarded {
+		if !k.whole {
+			out = append(out, k)
+		}
+	}
+	return out
 }

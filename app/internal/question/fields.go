@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -31,6 +33,11 @@ var fields = table(
 		text("revision", "revision of a change by Helm, Argo CD, Flux or cert-manager; empty without one",
 			fromAttribute(span.KeyRevision)),
 		text("user", "user of the request, from the audit log", fromAttribute(span.KeyActorUser)).faceted(),
+		text("author", "author of the change that caused the write: its user, or else its component",
+			func(s Source) any {
+				return cmp.Or(attributeOf(s.Root, span.KeyActorUser), attributeOf(s.Root, span.KeyActor),
+					attributeOf(s.Span, span.KeyActor))
+			}).faceted(),
 		limited(span.Outcomes, memberText(outcome, outcome,
 			"`converged`, `superseded`, `failed`, `refused`, `deleted` or `unfinished`; empty for an open lifecycle",
 			func(l *Lifecycle) *string { return &l.Outcome })),
@@ -73,9 +80,21 @@ var fields = table(
 				}
 				return runtime
 			})).faceted().node(),
+		text("kubelet", "version of the kubelet of that node, such as `v1.36.2`; empty if unknown",
+			ofNode(span.KeyKubelet)).faceted().node(),
+		text("node_pool", "node pool of that node, by a label of its provider; empty if unknown",
+			ofNode(span.KeyNodePool)).faceted().node(),
+		text("scheduler", "scheduler of a Pod; empty if unknown", fromAttribute(span.KeyScheduler)).faceted(),
+		number("cpu", "thousandths of a CPU that a Pod's containers request", span.KeyCPU),
+		number("memory", "bytes of memory that a Pod's containers request", span.KeyMemory),
+		number("replicas", "desired number of a workload's Pods", span.KeyReplicas),
 		{
 			Name: "images", Type: List, Meaning: "images of a Pod's containers",
 			From: ofPod(func(_ Source, p *span.PodFacts) any { return p.Images }),
+		},
+		{
+			Name: "storage_classes", Type: List, Meaning: "storage classes of a Pod's claims",
+			From: func(s Source) any { return listOf(s.Span, span.KeyStorageClasses) },
 		},
 		{
 			Name: "restarts", Type: Int, Meaning: "number of restarts of a Pod's containers",
@@ -117,6 +136,11 @@ var verbs = []string{"create", "update", "delete"}
 // text returns a field of data with a text.
 func text(name, meaning string, from func(Source) any) Field {
 	return Field{Name: name, Type: String, Meaning: meaning, From: from}
+}
+
+// number returns a field of data with the number of an attribute.
+func number(name, meaning string, key attribute.Key) Field {
+	return Field{Name: name, Type: Int, Meaning: meaning, From: func(s Source) any { return numberOf(s.Span, key) }}
 }
 
 // memberText returns a field whose text is a member of Lifecycle.

@@ -58,6 +58,16 @@ func listOf(s *span.Span, key attribute.Key) []string {
 	return nil
 }
 
+// numberOf returns an attribute of a span with a number, or nil.
+func numberOf(s *span.Span, key attribute.Key) any {
+	for i := range s.Attributes {
+		if kv := &s.Attributes[i]; kv.Key == key && kv.Value.Type() == attribute.INT64 {
+			return kv.Value.AsInt64()
+		}
+	}
+	return nil
+}
+
 // fromAttribute reads an attribute of the span.
 func fromAttribute(key attribute.Key) func(Source) any {
 	return func(s Source) any { return attributeOf(s.Span, key) }

@@ -17,11 +17,14 @@ type scale struct {
 	now   time.Time
 }
 
-// newScale returns a scale from the first start to the last end of t.
+// newScale returns a scale from the first start to the last end of t. An aftermath is half an hour later, and not drawn.
 func newScale(t *span.Trace, now time.Time) scale {
 	sc := scale{now: now}
 	var end time.Time
 	for i, s := range t.Spans {
+		if s.IsAftermath() {
+			continue
+		}
 		e := s.Start.Add(s.Duration(now))
 		if i == 0 || s.Start.Before(sc.start) {
 			sc.start = s.Start.Time

@@ -61,6 +61,11 @@ func TestGolden(t *testing.T) {
 		"tree-fight": {
 			"the header names the fight", render.Tree, one(spantest.Fight()), render.Options{},
 		},
+		"tree-aftermath": {
+			"the header has what came afterwards, and the bars end with the change", render.Tree, one(worsened()),
+			render.Options{Width: 160},
+		},
+		"table-aftermath": {"a row for it", render.Table, one(worsened()), render.Options{}},
 		"tree-hostile": {
 			"nothing moves the cursor, wide characters line up", render.Tree, one(spantest.Hostile()), render.Options{},
 		},
@@ -157,3 +162,23 @@ func golden(t *testing.T, name, reason string, got []byte) {
 }
 
 func one(t *span.Trace) []*span.Trace { return []*span.Trace{t} }
+
+// worsened returns a converged trace with an aftermath.
+func worsened() *span.Trace {
+	t := spantest.Apply()
+	root := t.Root()
+	a := span.Aftermath{
+		Converged: root.End.Time, Window: 30 * time.Minute, Latest: root.End.Add(9 * time.Minute),
+		Incidents: span.Incidents{
+			Restarts: 14, Exits: []span.Exit{{Container: "app", Code: 137, Reason: "OOM\x1b[31m", Count: 14}},
+		},
+		BeforeWindow: 24 * time.Hour,
+	}
+	at := span.Time{Time: a.Latest, Source: span.TimeWatch}
+	t.Spans = append(t.Spans, &span.Span{
+		TraceID: t.ID, ID: span.DeriveID(t.ID, span.NameAftermath), Parent: root.ID, Name: span.NameAftermath,
+		Service: "kubelet", Object: spantest.Ref("", "Pod", "web-6cf-x7"), Start: at, End: at, Message: a.Text(),
+		Attributes: a.Attributes(0, 1),
+	})
+	return t
+}

@@ -114,7 +114,11 @@ func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 		state := span.StateOf(true, stateOf(root) == span.Held, true, outcome)
 		return piece{string(state) + " for " + precise(max(0, o.Now.Sub(since))) + ": " + reason, stateStyle(state)}
 	}
-	return verdict(root, outcome, stuck, reason, o.Now)
+	p := verdict(root, outcome, stuck, reason, o.Now)
+	if after := span.AftermathOf(t); after != nil {
+		p = piece{escape(after.After(p.text)), yellow}
+	}
+	return p
 }
 
 // afterClaim is the remark on a revised outcome.

@@ -67,6 +67,15 @@ func present() []store.Summary {
 	return []store.Summary{failed, converged, vague}
 }
 
+// after returns two changes with an aftermath. The object of one is broken now.
+func after() []store.Summary {
+	quiet := store.Summarize(worsened(), now)
+	loud := quiet
+	loud.ID = present()[1].ID
+	quiet.ID[0] = 7
+	return []store.Summary{quiet, loud}
+}
+
 func broken() map[trace.TraceID]render.Present {
 	const reason = "Deployment web cannot pull image web:2: not \u202efound"
 	all := present()
@@ -118,6 +127,14 @@ func TestListGolden(t *testing.T) {
 		"list-present-wide": {
 			"the reason is that of the change", present(), render.ListOptions{Present: broken(), Wide: true},
 		},
+		"list-aftermath":    {"then worse, with the facts", after(), render.ListOptions{Present: broken()}},
+		"list-aftermath-80": {"a mark, and the facts below", after(), render.ListOptions{Options: render.Options{Width: 80}}},
+		"list-aftermath-160": {
+			"the facts in the row or below", after(), render.ListOptions{
+				Present: broken(), Options: render.Options{Width: 160},
+			},
+		},
+		"list-aftermath-wide": {"the facts as the reason", after(), render.ListOptions{Wide: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -152,19 +152,23 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	r.columns[colWho] = piece{whoText(t, o.Wide), componentStyle(t.Actor)}
 	r.columns[colWhat].text = whatText(t, o)
 	r.shorter[colWho], r.shorter[colWhat] = persons(t), objects(t, o)
-	r.ends[colWhat] = healsText(t, o) + fightText(t, o) + wasText(t, o) + pinnedText(t)
+	r.ends[colWhat] = healsText(t, o) + fightText(t, o) + wasText(t, o) + worseText(t, o) + pinnedText(t)
 	if o.roomy() {
 		r.columns[colChanged].text = escape(strings.Join(t.Edits, ", "))
 	}
-	r.columns[colOutcome] = outcomePiece(t)
+	r.columns[colOutcome] = outcomePiece(t, o)
 	r.columns[colDuration].text = roughly(t) + precise(max(0, t.Duration))
 	if !t.State().Ended() {
 		r.columns[colDuration].text += "…"
 	}
 	r.columns[colSlowest].text, r.ends[colSlowest] = escape(t.Slowest), shareText(t)
 	switch {
+	case o.Wide && t.Aftermath != nil:
+		r.columns[colReason].text = escape(t.Aftermath.Text())
 	case o.Wide:
 		r.columns[colReason].text = escape(t.Reason)
+	case t.Aftermath != nil:
+		r.reason = escape(t.Aftermath.Text())
 	case t.Reason == "" || t.State().Ended() && !t.Outcome.InVain() || works(t):
 	default:
 		r.reason = escape(t.Reason)
@@ -320,6 +324,14 @@ func recovered(t *store.Summary) string {
 	return string(span.Recovered) + ": "
 }
 
+// worseText marks changes with an aftermath where the column of outcomes has no room for it.
+func worseText(t *store.Summary, o ListOptions) string {
+	if t.Aftermath == nil || o.roomy() {
+		return ""
+	}
+	return " (" + span.ThenWorse + ")"
+}
+
 // pinnedText marks traces that retention keeps.
 func pinnedText(t *store.Summary) string {
 	if !t.Pinned {
@@ -328,8 +340,11 @@ func pinnedText(t *store.Summary) string {
 	return " (pinned)"
 }
 
-func outcomePiece(t *store.Summary) piece {
+func outcomePiece(t *store.Summary, o ListOptions) piece {
 	state := t.State()
+	if t.Aftermath != nil && o.roomy() {
+		return piece{escape(string(state)) + ", " + span.ThenWorse, yellow}
+	}
 	return piece{escape(string(state)), stateStyle(state)}
 }
 

@@ -33,11 +33,14 @@ const (
 )
 
 // forest arranges t's spans as trees. Spans without a parent in the trace are at the top. So are
-// spans in a cycle, so that none is lost.
+// spans in a cycle, so that none is lost. The header has an aftermath.
 func forest(t *span.Trace) []*node {
 	nodes := make(map[trace.SpanID]*node, len(t.Spans))
 	all := make([]*node, 0, len(t.Spans))
 	for _, s := range t.Spans {
+		if s.IsAftermath() {
+			continue
+		}
 		n := &node{span: s}
 		all = append(all, n)
 		if _, twice := nodes[s.ID]; !twice {

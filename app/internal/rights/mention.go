@@ -97,6 +97,10 @@ func mentioned(s *span.Span, kv attribute.KeyValue) object.Ref {
 	return out
 }
 
+// Named returns the object that an attribute of a span names by its kind and name, such as a lost one. Of a built-in
+// kind, it is in the namespace of the span's object.
+func Named(s *span.Span, kv attribute.KeyValue) object.Ref { return mentioned(s, kv) }
+
 // kinds has the known kinds by name. The first one of a name is the built-in one.
 var kinds = sync.OnceValue(func() map[string]*kind.Kind {
 	out := map[string]*kind.Kind{}

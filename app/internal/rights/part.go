@@ -79,7 +79,8 @@ func (p *projection) hides(l span.Link) bool {
 
 // ofNode are the facts about a Pod that come from its Node.
 var ofNode = []attribute.Key{
-	span.KeyZone, span.KeyRegion, span.KeyInstanceType, span.KeyRuntime, span.KeyRuntimeVersion,
+	span.KeyZone, span.KeyRegion, span.KeyInstanceType, span.KeyRuntime, span.KeyRuntimeVersion, span.KeyKubelet,
+	span.KeyNodePool,
 }
 
 // names reports whether an attribute of a visible span is about a hidden object.

@@ -202,7 +202,10 @@ func (s *server) storageOptions(c *config.ServerConfiguration, cluster string, j
 	return &storageOptions{
 		DataDir: c.DataDir, Cluster: cluster,
 		Recorder: recorderOptions{
-			Engine:    lifecycle.Options{Cluster: cluster, Settle: settle, Patience: c.Engine.Patience.Duration},
+			Engine: lifecycle.Options{
+				Cluster: cluster, Settle: settle, Patience: c.Engine.Patience.Duration,
+				Aftermath: c.Engine.Aftermath.Duration,
+			},
 			Relations: s.relations.declared, Sampling: s.settings.sampling, Joining: j, Counts: s.changes,
 			Warn: s.log.Warn,
 		},

@@ -33,6 +33,7 @@ type permitting struct {
 	log    *slog.Logger
 	// undecided is the text of the last question without a decision; empty after a decision.
 	undecided atomic.Pointer[string]
+	shares    shares
 }
 
 // decided notes whether a question had a decision. It logs each new reason for none.
@@ -61,6 +62,12 @@ func (p *permitting) access(r *http.Request) (store.Access, error) {
 	caller, err := identity.Of(r)
 	if err != nil {
 		return store.Access{}, err
+	}
+	if n.header != nil && !n.counted {
+		if err := p.shares.take(caller.GetName()); err != nil {
+			return store.Access{}, err
+		}
+		n.counted, n.user = true, caller.GetName()
 	}
 	ask, err := askOf(r)
 	switch {
@@ -108,7 +115,10 @@ func askOf(r *http.Request) (permission.Ask, error) {
 
 // note is what is known of one request for data.
 type note struct {
-	header     http.Header
+	// header is that of the answer; nil for a request outside of wrap.
+	header http.Header
+	// counted: the request counts for the share of the user.
+	counted    bool
 	user       string
 	groups     int
 	right      string
@@ -162,6 +172,11 @@ func (p *permitting) wrap(next http.Handler) http.Handler {
 		n := &note{header: w.Header()}
 		path := r.URL.Path // before a handler rewrites it
 		r = r.WithContext(context.WithValue(r.Context(), noteKey{}, n))
+		defer func() {
+			if n.counted {
+				p.shares.release(n.user)
+			}
+		}()
 		if !p.audits() {
 			next.ServeHTTP(w, r)
 			return

@@ -29,7 +29,8 @@ const ana = "ana"
 // guarded is an API whose callers are named by X-Remote-User under any certificate.
 type guarded struct {
 	http.Handler
-	log *bytes.Buffer
+	log        *bytes.Buffer
+	permitting *permitting
 	// down is the error of all reviews.
 	down error
 }
@@ -56,7 +57,7 @@ func newGuarded(t *testing.T, audits bool, namespaces ...string) *guarded {
 	}
 	t.Cleanup(func() { _ = answers.Close() })
 	callers := identity.New(identity.Options{Doors: []identity.Door{newNamed()}})
-	g.Handler = callers.Wrap(p.wrap(answers))
+	g.permitting, g.Handler = p, callers.Wrap(p.wrap(answers))
 	return g
 }
 

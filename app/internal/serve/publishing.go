@@ -47,7 +47,7 @@ func (p *publishing) stored(l *look) {
 	add(l.changed, true)
 	add(l.kept(false), false)
 	for _, t := range l.kept(true) {
-		if slices.ContainsFunc(t.Spans, (*span.Span).IsClaim) {
+		if slices.ContainsFunc(t.Spans, (*span.Span).Revises) {
 			updates = append(updates, api.Update{Trace: &span.Trace{ID: t.ID}, Amended: true, AsOf: l.AsOf})
 		}
 	}

@@ -169,6 +169,7 @@ func (r *restored) savedOptions(ctx context.Context) (lifecycle.Options, error) 
 	}
 	o := r.Engine
 	o.Cluster, o.Settle, o.Quiet, o.Patience = was.Cluster, was.Settle, was.Quiet, was.Patience
+	o.Aftermath = was.Aftermath
 	return o, nil
 }
 

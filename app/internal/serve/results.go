@@ -5,6 +5,7 @@ package serve
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
@@ -28,7 +29,7 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
 	r.joining.amended(late)
 	late = append(late, r.joining.late(now)...)
-	r.tell(l, finished, problems, now)
+	r.tell(l, finished, late, problems, now)
 	r.finish(l, finished, now)
 	r.amend(ctx, l, late)
 	r.unfold(l, open, now)
@@ -44,12 +45,12 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 }
 
 // tell adds the notices that are due.
-func (r *recorder) tell(l *look, finished []*span.Trace, problems *problem.Snapshot, now time.Time) {
+func (r *recorder) tell(l *look, finished, late []*span.Trace, problems *problem.Snapshot, now time.Time) {
 	if r.Counts != nil {
 		r.Counts.Look(problems, finished)
 	}
 	if r.Notices != nil {
-		r.Notices.Look(now, problems, finished, !r.Tells())
+		r.Notices.Look(now, problems, slices.Concat(finished, late), !r.Tells())
 		r.saveNotices(l, false)
 	}
 }

@@ -58,7 +58,9 @@ func limits(of *settings, now func() time.Time) func() store.Limits {
 
 // limitsOf returns the limits of a configuration at the time now.
 func limitsOf(c *config.RetentionConfiguration, now time.Time) store.Limits {
-	out := store.Limits{Before: now.Add(-c.Age.Duration), Bytes: c.Size.Value()}
+	out := store.Limits{
+		Before: now.Add(-c.Age.Duration), Bytes: c.Size.Value(), Rollups: now.Add(-c.Rollups.Duration),
+	}
 	for outcome, age := range c.Ages() {
 		if out.Outcomes == nil {
 			out.Outcomes = map[span.Outcome]time.Time{}
@@ -89,9 +91,9 @@ func (r *retention) prune(ctx context.Context, limits store.Limits) error {
 		return nil //nolint:nilerr // the archive's writer has reported it
 	}
 	pruned, err := a.Prune(ctx, limits)
-	if pruned.Traces > 0 {
-		r.log.LogAttrs(ctx, slog.LevelInfo, "old traces removed",
-			slog.Int64("traces", pruned.Traces), slog.Int64("bytes", pruned.Bytes))
+	if pruned.Traces+pruned.Rollups > 0 {
+		r.log.LogAttrs(ctx, slog.LevelInfo, "old traces removed", slog.Int64("traces", pruned.Traces),
+			slog.Int64("rollups", pruned.Rollups), slog.Int64("bytes", pruned.Bytes))
 	}
 	r.archive.Damaged(a, err)
 	return err

@@ -18,7 +18,9 @@ import (
 func TestLimits(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := config.Default().Retention
-	want := store.Limits{Before: now.Add(-7 * 24 * time.Hour), Bytes: 10 << 30}
+	want := store.Limits{
+		Before: now.Add(-7 * 24 * time.Hour), Bytes: 10 << 30, Rollups: now.Add(-400 * 24 * time.Hour),
+	}
 	if diff := cmp.Diff(want, limitsOf(&c, now)); diff != "" {
 		t.Errorf("by default: -want +got:\n%s", diff)
 	}

@@ -128,6 +128,8 @@ type engineOptions struct {
 	Settle   time.Duration
 	Quiet    time.Duration
 	Patience time.Duration
+	// Aftermath is absent in the journal of an earlier release, which collects none.
+	Aftermath time.Duration `json:",omitempty"`
 	// DigestKey is watch.Config.Key.
 	DigestKey []byte
 	// Relations are the declarations of the relations in the configuration.
@@ -139,7 +141,7 @@ type engineOptions struct {
 func (r *recorder) encodeOptions(at time.Time) ([]byte, error) {
 	o := r.Engine
 	data, err := json.Marshal(engineOptions{
-		At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience,
+		At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience, Aftermath: o.Aftermath,
 		DigestKey: r.digestKey[:], Relations: r.declarations(), Signals: r.signals.Names(),
 	})
 	if err != nil {

@@ -79,6 +79,26 @@ const (
 	KeyClaim        = attribute.Key("lifeline.claim")
 	KeyTraceOutcome = attribute.Key("lifeline.trace.outcome")
 	KeyWas          = attribute.Key("lifeline.was")
+	// KeyAftermath is the number of a span in its series, and KeyAftermathSeries that of the series in the trace; see
+	// Aftermath for the other ones.
+	KeyAftermath                = attribute.Key("lifeline.aftermath")
+	KeyAftermathSeries          = attribute.Key("lifeline.aftermath.series")
+	KeyAftermathSince           = attribute.Key("lifeline.aftermath.since")
+	KeyAftermathWindow          = attribute.Key("lifeline.aftermath.window")
+	KeyAftermathOver            = attribute.Key("lifeline.aftermath.over")
+	KeyAftermathRestarts        = attribute.Key("lifeline.aftermath.restarts")
+	KeyAftermathOOMKills        = attribute.Key("lifeline.aftermath.oom_kills")
+	KeyAftermathReadinessLosses = attribute.Key("lifeline.aftermath.readiness_losses")
+	KeyAftermathEvictions       = attribute.Key("lifeline.aftermath.evictions")
+	KeyAftermathFailedProbes    = attribute.Key("lifeline.aftermath.failed_probes")
+	KeyAftermathExits           = attribute.Key("lifeline.aftermath.exits")
+	KeyBeforeWindow             = attribute.Key("lifeline.aftermath.before.window")
+	KeyBeforeRestarts           = attribute.Key("lifeline.aftermath.before.restarts")
+	KeyBeforeOOMKills           = attribute.Key("lifeline.aftermath.before.oom_kills")
+	KeyBeforeReadinessLosses    = attribute.Key("lifeline.aftermath.before.readiness_losses")
+	KeyBeforeEvictions          = attribute.Key("lifeline.aftermath.before.evictions")
+	KeyBeforeFailedProbes       = attribute.Key("lifeline.aftermath.before.failed_probes")
+	KeyBeforeExits              = attribute.Key("lifeline.aftermath.before.exits")
 	// KeyAuditMatch is how the request in the audit log was matched with the write.
 	KeyAuditMatch = attribute.Key("lifeline.audit.match")
 	// KeyConvention is the convention of the context on the object.
@@ -145,6 +165,17 @@ const (
 	KeyInstanceType   = attribute.Key("host.type")
 	KeyRuntime        = attribute.Key("container.runtime.name")
 	KeyRuntimeVersion = attribute.Key("container.runtime.version")
+	KeyKubelet        = attribute.Key("lifeline.node.kubelet")
+	KeyNodePool       = attribute.Key("lifeline.node.pool")
+
+	// KeyScheduler is the scheduler of a Pod, and KeyStorageClasses has the storage classes of its claims, each once.
+	// KeyCPU and KeyMemory are the requests of its containers, without init containers: milli-CPUs and bytes.
+	KeyScheduler      = attribute.Key("lifeline.pod.scheduler")
+	KeyStorageClasses = attribute.Key("lifeline.pod.storage_classes")
+	KeyCPU            = attribute.Key("lifeline.pod.requests.cpu")
+	KeyMemory         = attribute.Key("lifeline.pod.requests.memory")
+	// KeyReplicas is the desired number of a workload's Pods.
+	KeyReplicas = attribute.Key("lifeline.replicas")
 )
 
 // RuntimeSeparator is between the name and the version of a Node's container runtime, as in

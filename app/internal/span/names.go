@@ -13,8 +13,10 @@ import (
 const (
 	NameRun = "run"
 	// NameAmend is a new claim about the outcome of a reconciliation, and NameLate another late fact about it.
-	NameAmend = "amend"
-	NameLate  = "late fact"
+	// NameAftermath is what happened to the Pods of a change after its convergence.
+	NameAmend     = "amend"
+	NameLate      = "late fact"
+	NameAftermath = "aftermath"
 
 	NameSchedule  = "schedule"
 	NameAttach    = "attach"

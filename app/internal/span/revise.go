@@ -36,9 +36,10 @@ func claimOf(s *Span) claim {
 }
 
 // Revise returns t with its valid claims: of each reconciliation the outcome of the highest number, and the end of the
-// first claim with a result. It returns t itself without claims, and never changes it. Another call changes nothing.
-// The order of the spans does not matter.
+// first claim with a result. Aftermaths that newer ones replace are left out. It returns t itself without any of these,
+// and never changes it. Another call changes nothing. The order of the spans does not matter.
 func Revise(t *Trace) *Trace {
+	t = newest(t)
 	claims := map[trace.SpanID][]claim{}
 	var final Outcome
 	var at Time

@@ -24,6 +24,9 @@ type Batch struct {
 	Finished []*span.Trace
 	// Amendments are additional spans of traces. Their outcomes and reasons are ignored.
 	Amendments []*span.Trace
+	// Rollups are those of traces that another archive has removed, all of one trace together. They are ignored if
+	// the archive has rollups of their trace.
+	Rollups []Rollup
 }
 
 // Validate returns an error for an invalid batch, or nil.

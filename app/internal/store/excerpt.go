@@ -63,14 +63,14 @@ type Sealed struct {
 const maxParts = 32
 
 // part returns the remembered excerpt of callers with a scope, or that of project. It is nil if they see nothing.
-func (s *Sealed) part(scope string, project func() *span.Trace) *Excerpt {
+func (s *Sealed) part(scope string, project func() *Excerpt) *Excerpt {
 	s.mu.Lock()
 	found, known := s.parts[scope]
 	s.mu.Unlock()
 	if known {
 		return found
 	}
-	found = s.excerptOf(project())
+	found = project()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.parts == nil || len(s.parts) >= maxParts {
@@ -80,21 +80,14 @@ func (s *Sealed) part(scope string, project func() *span.Trace) *Excerpt {
 	return found
 }
 
-// excerptOf returns the excerpt of the visible spans of the version; nil means none.
-func (s *Sealed) excerptOf(visible *span.Trace) *Excerpt {
-	switch visible {
-	case nil:
-		return nil
-	case s.excerpt.trace:
-		return &s.excerpt
-	}
-	return &Excerpt{trace: visible, summarize: func() *Summary { return s.summaryOf(visible) }}
-}
-
 // Seal returns the version of t at the time asOf. The trace must not change afterwards.
 func Seal(t *span.Trace, open bool, asOf time.Time) *Sealed {
 	s := &Sealed{open: open, asOf: asOf, excerpt: Excerpt{trace: t, whole: true}}
-	s.excerpt.summarize = func() *Summary { return s.summaryOf(t) }
+	s.excerpt.summarize = func() *Summary {
+		sum := Summarize(t, asOf)
+		sum.Open, sum.AsOf = open, asOf
+		return &sum
+	}
 	return s
 }
 
@@ -106,13 +99,6 @@ func (s *Sealed) Spans() int { return len(s.excerpt.trace.Spans) }
 
 // Open reports whether the trace is unfinished.
 func (s *Sealed) Open() bool { return s.open }
-
-// summaryOf returns the summary of a part of the version.
-func (s *Sealed) summaryOf(t *span.Trace) *Summary {
-	sum := Summarize(t, s.asOf)
-	sum.Open, sum.AsOf = s.open, s.asOf
-	return &sum
-}
 
 // Projection returns the part of a trace that a scope permits; nil means none. It is a pure function. It
 // returns the trace itself if all of it is permitted, and never changes it.

@@ -8,18 +8,23 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Gate is the way from a Reader to callers with rights. Each caller gets an Access.
 type Gate struct {
 	from    Reader
 	project Projection
+	parts   *Parts
 }
 
 // NewGate returns a Gate to a Reader. All excerpts come from the projection. Without a Reader, an Access
-// can only unseal.
-func NewGate(from Reader, project Projection) *Gate { return &Gate{from, project} }
+// can only unseal. The Reader may have Parts of its own: the summaries of its lists come from these.
+func NewGate(from Reader, project Projection) *Gate {
+	if own, is := from.(interface{ Parts() *Parts }); is {
+		return &Gate{from, project, own.Parts()}
+	}
+	return &Gate{from, project, NewParts()}
+}
 
 // For returns the access of a caller with this scope.
 func (g *Gate) For(s Scope) Access { return Access{g, s, s.Key()} }
@@ -53,8 +58,7 @@ func (a Access) Trace(ctx context.Context, id trace.TraceID) (*Excerpt, error) {
 	case r.Trace:
 		return &Excerpt{trace: r.Trace, whole: true, summary: &r.Summary}, nil
 	}
-	sum := Summarize(visible, r.AsOf)
-	sum.Open, sum.Pinned, sum.AsOf, sum.Revision = r.Open, r.Pinned, r.AsOf, r.Revision
+	sum := a.gate.parts.Summarize(a.key, visible, &r.Summary)
 	return &Excerpt{trace: visible, summary: &sum}, nil
 }
 
@@ -73,9 +77,21 @@ func (a Access) Unseal(of *Sealed) *Excerpt {
 	if a.scope.Clusters != nil {
 		return nil
 	}
-	project := func() *span.Trace { return a.gate.project(a.scope, of.excerpt.trace) }
+	project := func() *Excerpt {
+		visible := a.gate.project(a.scope, of.excerpt.trace)
+		switch visible {
+		case nil:
+			return nil
+		case of.excerpt.trace:
+			return &of.excerpt
+		}
+		return &Excerpt{trace: visible, summarize: func() *Summary {
+			sum := a.gate.parts.Summarize(a.key, visible, &Summary{Open: of.open, AsOf: of.asOf})
+			return &sum
+		}}
+	}
 	if a.key == "" {
-		return of.excerptOf(project())
+		return project()
 	}
 	return of.part(a.key, project)
 }

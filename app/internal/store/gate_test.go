@@ -5,6 +5,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"reflect"
 	"slices"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight/sample"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -86,6 +88,16 @@ func (a *asked) Operations(_ context.Context, s store.Scope, _ string) ([]string
 func (a *asked) Search(_ context.Context, q store.SpanQuery) ([]trace.TraceID, error) {
 	a.note(q.Scope)
 	return nil, nil
+}
+
+func (a *asked) Rollups(_ context.Context, q store.RollupQuery) iter.Seq2[sample.Rollup, error] {
+	a.note(q.Scope)
+	return func(func(sample.Rollup, error) bool) {}
+}
+
+func (a *asked) Samples(_ context.Context, q store.FindQuery) iter.Seq2[sample.Lifecycle, error] {
+	a.note(q.Scope)
+	return func(func(sample.Lifecycle, error) bool) {}
 }
 
 // TestAccess: every question of a Reader is asked within the scope of the caller, also if its query has

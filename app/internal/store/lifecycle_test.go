@@ -74,6 +74,7 @@ func TestLifecyclesOf(t *testing.T) {
 		Trace: spantest.New("pod").Trace.ID, Object: spantest.Ref("", "Pod", "web-1"), Start: spantest.At(100).Time,
 		Values: map[string]any{
 			"verb": "create", "actor": "replicaset-controller", "workload": "Deployment/web", "reason": "crash_loop",
+			"author": "replicaset-controller",
 			"labels": map[string]string{"app": "web"}, "volumes": int64(2), "images": []string{"b:1", "nginx:1"},
 			"node": "node-2", "zone": "zone-b", "region": "eu", "instance_type": "m7i.large",
 			"runtime": "containerd://2.3.7", "restarts": int64(2), "exit_code": int64(137), "revision": "7",

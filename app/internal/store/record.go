@@ -45,6 +45,9 @@ type Summary struct {
 	Was       span.Outcome
 	SettledAt time.Time
 	Reason    string
+	// Aftermath is what happened to the Pods of a converged change afterwards, as span.AftermathOf returns it; nil
+	// without anything.
+	Aftermath *span.Aftermath
 
 	// Name and Object are the root's, or those of the first visible span if the root is outside of the scope. Verb is
 	// that of the first write to the object. Command is the command of a run. Each may be empty.
@@ -84,9 +87,11 @@ type Summary struct {
 
 // Summarize derives the Summary of t at the time asOf. The caller sets Open, AsOf and Revision.
 func Summarize(t *span.Trace, asOf time.Time) Summary {
+	spans := len(t.Spans)
 	t = span.Revise(t)
 	out := Summary{
-		ID: t.ID, Outcome: t.Outcome, Was: t.Was, SettledAt: t.SettledAt(), Reason: t.Reason, Spans: len(t.Spans),
+		ID: t.ID, Outcome: t.Outcome, Was: t.Was, SettledAt: t.SettledAt(), Reason: t.Reason, Spans: spans,
+		Aftermath: span.AftermathOf(t),
 	}
 	out.Stuck = t.Stuck()
 	out.Start, out.Duration = extent(t, asOf)

@@ -63,6 +63,7 @@ func GuardedKinds() []object.Kind {
 	return []object.Kind{
 		kind.Secret.Kind, {Version: "v1", Kind: "ServiceAccount"},
 		{Group: rbac, Version: "v1", Kind: "Role"}, {Group: rbac, Version: "v1", Kind: "RoleBinding"},
+		{Group: rbac, Version: "v1", Kind: "ClusterRole"}, {Group: rbac, Version: "v1", Kind: "ClusterRoleBinding"},
 	}
 }
 

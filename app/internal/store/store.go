@@ -8,8 +8,8 @@
 //
 // The archive holds finished traces. Later spans of a finished trace are amendments. These leave
 // the stored spans unchanged, with one exception in what is returned: a new claim about the outcome
-// of a reconciliation is valid from then on (span.Revise), in the trace, its summary and its
-// lifecycles. Batches returns the first claims, too. Spans, events, links, evidence and sources of
+// of a reconciliation, or an aftermath, is valid from then on (span.Revise), in the trace, its summary
+// and its lifecycles. Batches returns the first claims, too. Spans, events, links, evidence and sources of
 // time are returned unchanged: a trace has the same OTLP form before and after. Two values are
 // changed: invalid UTF-8 becomes valid, and a time outside 64 bits of nanoseconds around 1970 (1678
 // to 2262) becomes the nearest one inside.
@@ -27,11 +27,13 @@
 //
 //   - If a trace is finished twice, every span of either is kept. Of spans with the same ID, and of
 //     the outcomes, those of the lower revision are valid.
-//   - Of the claims about one reconciliation, that with the highest number is valid.
+//   - Of the claims about one reconciliation, that with the highest number is valid. So is that of
+//     the aftermaths of one series (span.AftermathOf).
 //   - An amending span is kept once, that of the lowest revision. It stays invisible until its
 //     trace is stored.
 //
-// Prune and Forget leave no record of the removed traces: a repeated batch restores them.
+// Prune and Forget leave no record of the removed traces: a repeated batch restores them. The rollups of a
+// trace are those of its spans and valid claims, and stay after Prune. Those of a restored trace replace them.
 //
 // # Atomicity
 //
@@ -179,7 +181,7 @@ type Pair struct {
 type Writer interface {
 	// Write merges b into the stored data. It returns an error for a batch that Validate refuses.
 	Write(ctx context.Context, b *Batch) error
-	// Prune removes whole traces, the earliest end first, until the limits hold. Pinned traces stay.
+	// Prune removes whole traces, the earliest end first, and rollups until the limits hold. Pinned traces stay.
 	// It returns the removed amounts, also with an error. Writes continue meanwhile.
 	Prune(ctx context.Context, l Limits) (Pruned, error)
 	// Check returns an error if the archive is lost, so that new writes would not survive. It is a
@@ -194,9 +196,10 @@ type Keeper interface {
 	// trace.
 	Pin(ctx context.Context, id trace.TraceID, on bool) error
 	// Forget removes everything about the selected objects: each trace with such an object as a
-	// whole, also if it is pinned or has other objects; and the edges from other traces to it. It
-	// overwrites the data in the archive. It returns the removed amounts, also with an error; a
-	// repetition continues. Free text of other traces may still contain a name.
+	// whole, also if it is pinned or has other objects; the edges from other traces to it; and the
+	// rollups, also of traces that Prune has removed. It overwrites the data in the archive. It
+	// returns the removed amounts, also with an error; a repetition continues. Free text of other
+	// traces may still contain a name.
 	Forget(ctx context.Context, which Selector) (Forgotten, error)
 }
 
@@ -220,6 +223,8 @@ type Forgotten struct {
 	Traces, Shared int64
 	// Edges counts the edges of other traces.
 	Edges int64
+	// Rollups counts the rollups of traces that were removed before.
+	Rollups int64
 }
 
 // Reader answers questions about traces within a scope: from what a caller with this scope may see of them, as
@@ -230,6 +235,7 @@ type Forgotten struct {
 type Reader interface {
 	Finder
 	Spanner
+	Learner
 	// Trace returns one trace with all its spans, or ErrNotFound.
 	Trace(ctx context.Context, s Scope, id trace.TraceID) (*Record, error)
 	// List returns the traces that match q, the latest start first. Among equal starts, the highest
@@ -260,7 +266,13 @@ type Limits struct {
 	Outcomes map[span.Outcome]time.Time
 	// Bytes bounds the data on disk; 0 means no limit. Traces with an outcome in Outcomes go last.
 	Bytes int64
+	// Rollups removes the rollups that started by then; zero means no limit of age. Other limits of them are
+	// MaxStoredRollups, and a quarter of Bytes: the oldest go first.
+	Rollups time.Time
 }
+
+// MaxStoredRollups bounds the rollups of an archive.
+const MaxStoredRollups = 2_000_000
 
 // Removes reports whether the limits of age remove a trace with that end and outcome.
 func (l Limits) Removes(end time.Time, outcome span.Outcome) bool {
@@ -273,7 +285,7 @@ func (l Limits) Removes(end time.Time, outcome span.Outcome) bool {
 
 // Pruned counts the removed data.
 type Pruned struct {
-	Traces int64
+	Traces, Rollups int64
 	// Bytes is the freed space.
 	Bytes int64
 }

@@ -372,6 +372,7 @@ func (b *Builder) attributes(r *change.Reconciliation) []attribute.KeyValue {
 		out = append(out, span.KeyNode.String(last.Pod.Node))
 		out = appendNode(out, b.known.NodeAttributes(last.Pod.Node))
 	}
+	out = appendCircumstances(out, r.Timeline, b.known)
 	if len(out) == 0 {
 		return nil
 	}
@@ -403,6 +404,8 @@ func appendNode(out []attribute.KeyValue, n *observation.Node) []attribute.KeyVa
 		span.KeyInstanceType.String(span.Bound(n.InstanceType)),
 		span.KeyRuntime.String(span.Bound(runtime)),
 		span.KeyRuntimeVersion.String(span.Bound(version)),
+		span.KeyKubelet.String(span.Bound(n.Kubelet)),
+		span.KeyNodePool.String(span.Bound(n.Pool)),
 	} {
 		if kv.Value.AsString() != "" {
 			out = append(out, kv)

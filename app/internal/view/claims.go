@@ -12,7 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// A new claim about the outcome of an archived trace may wait in the log. Filters of the archive would not apply to it.
+// A new claim about the outcome of an archived trace, or an aftermath, may wait in the log. Filters of the archive would not apply to it.
 // So these traces are read whole, and the archive is asked for the others.
 
 // late returns the amendments of a trace in the log.
@@ -30,8 +30,8 @@ func (r *reading) late(ctx context.Context, id trace.TraceID) ([]*span.Trace, er
 	return out, nil
 }
 
-// claims reports whether an amendment has new claims.
-func claims(t *span.Trace) bool { return slices.ContainsFunc(t.Spans, (*span.Span).IsClaim) }
+// claims reports whether an amendment has new claims, or an aftermath.
+func claims(t *span.Trace) bool { return slices.ContainsFunc(t.Spans, (*span.Span).Revises) }
 
 // claimed returns the archived traces with claims in the log, and their IDs.
 func (r *reading) claimed(ctx context.Context, archive store.Stored) ([]*store.Record, []trace.TraceID, error) {
@@ -88,7 +88,7 @@ func (r *reading) revised(ctx context.Context, h *held, sum store.Summary) (stor
 // revise applies the claims in the trace of a record to it.
 func revise(of *store.Record) {
 	t := span.Revise(of.Trace)
-	if t == of.Trace {
+	if t == of.Trace && !slices.ContainsFunc(t.Spans, (*span.Span).IsAftermath) {
 		return
 	}
 	sum := store.Summarize(t, of.AsOf)

@@ -94,6 +94,9 @@ func (v *View) Project(s store.Scope, t *span.Trace) *span.Trace {
 	}})
 }
 
+// Parts are those of the summaries in lists.
+func (v *View) Parts() *store.Parts { return v.projections.parts }
+
 // exists reports whether a trace has a visible span. An error means no.
 func (v *View) exists(ctx context.Context, s store.Scope, id trace.TraceID) bool {
 	r, err := v.beginTrace(s)
@@ -220,11 +223,10 @@ func (r *reading) project(ctx context.Context, id trace.TraceID) (h *held, compl
 	}
 	sum := of.Summary
 	if t != of.Trace {
-		sum = store.Summarize(t, of.AsOf)
-		sum.Open, sum.Pinned, sum.AsOf, sum.Revision = of.Open, of.Pinned, of.AsOf, of.Revision
+		sum = r.remembered.parts.Summarize(r.key, t, &of.Summary)
 	}
 	return &held{
-		Item: journal.Item{TraceID: id, Revision: of.Revision, AsOf: of.AsOf, Spans: len(t.Spans)},
+		Item: journal.Item{TraceID: id, Revision: of.Revision, AsOf: sum.AsOf, Spans: len(t.Spans)},
 		open: of.Open, trace: t, summary: &sum,
 	}, true, nil
 }
@@ -287,6 +289,7 @@ func (r *reading) unarchived() []trace.TraceID {
 type projections struct {
 	// turns has a token for each one that is being made.
 	turns chan struct{}
+	parts *store.Parts
 
 	mu    sync.Mutex
 	known map[projectionKey]projected

@@ -219,28 +219,38 @@ func (r *reading) lifecyclesOf(ctx context.Context, h *held, now time.Time) ([]s
 	if h.open {
 		return store.LifecyclesOf(t, now), nil
 	}
+	whole, err := r.version(ctx, h, t)
+	if err != nil {
+		return nil, err
+	}
+	return finishedLifecycles(whole, h.AsOf), nil
+}
+
+// version returns a finished trace of the log with its further versions and claims there.
+func (r *reading) version(ctx context.Context, h *held, t *span.Trace) (*span.Trace, error) {
 	late, err := r.late(ctx, h.TraceID)
 	if err != nil {
 		return nil, err
 	}
 	late = slices.DeleteFunc(late, func(t *span.Trace) bool { return !claims(t) })
-	if further := r.repeated[h.TraceID]; len(further)+len(late) > 0 {
-		one := *t
-		one.Spans = slices.Clone(t.Spans)
-		whole := &store.Record{Trace: &one}
-		for _, h := range further {
-			more, err := r.load(ctx, h)
-			if err != nil && !missing(err) {
-				return nil, err
-			}
-			if err == nil {
-				join(whole, more)
-			}
-		}
-		join(whole, late...)
-		t = whole.Trace
+	further := r.repeated[h.TraceID]
+	if len(further)+len(late) == 0 {
+		return t, nil
 	}
-	return finishedLifecycles(t, h.AsOf), nil
+	one := *t
+	one.Spans = slices.Clone(t.Spans)
+	whole := &store.Record{Trace: &one}
+	for _, h := range further {
+		more, err := r.load(ctx, h)
+		if err != nil && !missing(err) {
+			return nil, err
+		}
+		if err == nil {
+			join(whole, more)
+		}
+	}
+	join(whole, late...)
+	return whole.Trace, nil
 }
 
 // foundOf returns a lifecycle as a page of Find has it.

@@ -57,7 +57,7 @@ func New(read func(ctx context.Context, seq uint64) (*span.Trace, error), archiv
 	return &View{
 		sources: sources{read, archive}, begun: make(chan struct{}),
 		limits:      limits{store.NewLimiter(), briefTime},
-		projections: projections{turns: make(chan struct{}, maxProjecting)},
+		projections: projections{turns: make(chan struct{}, maxProjecting), parts: store.NewParts()},
 	}
 }
 

@@ -173,6 +173,9 @@ func (r *room) amend(i int) {
 	if r.amended%2 == 0 {
 		t.Spans = append(t.Spans, claim(r.traces[i], r.amended))
 	}
+	if r.amended%3 == 0 {
+		t.Spans = append(t.Spans, aftermath(r.traces[i], r.amended))
+	}
 	must(r.t, r.oracle.Write(
 		r.t.Context(),
 		&store.Batch{Revision: int64(r.amended) + 1, AsOf: asOf, Amendments: []*span.Trace{t}},
@@ -190,6 +193,19 @@ func claim(of *span.Trace, n int) *span.Span {
 		TraceID: of.ID, ID: span.DeriveID(of.ID, "claim", fmt.Sprint(n)), Parent: root.ID, Name: span.NameAmend,
 		Service: root.Service, Object: root.Object, Start: at, End: at, Outcome: outcome,
 		Attributes: []attribute.KeyValue{span.KeyClaim.Int(1 + n), span.KeyTraceOutcome.String(string(outcome))},
+	}
+}
+
+// aftermath returns an aftermath of a trace.
+func aftermath(of *span.Trace, n int) *span.Span {
+	root, at := of.Root(), spantest.At(2000+n)
+	a := span.Aftermath{
+		Converged: root.End.Time, Window: time.Hour, Latest: at.Time, Incidents: span.Incidents{Restarts: n},
+	}
+	return &span.Span{
+		TraceID: of.ID, ID: span.DeriveID(of.ID, "aftermath", fmt.Sprint(n)), Parent: root.ID, Name: span.NameAftermath,
+		Service: root.Service, Object: of.Spans[len(of.Spans)-1].Object, Start: at, End: at,
+		Attributes: a.Attributes(n%2, n),
 	}
 }
 

@@ -26,7 +26,7 @@ var additions = []addition{
 `},
 	{
 		"store/sqlite/schema.go",
-		"CREATE INDEX traces_several ON traces (as_of, id) WHERE phase > 0 AND sole IS NULL;\n`",
+		"schemaOfRollups",
 		`, "CREATE TABLE next (trace INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;" +
 		"INSERT INTO next SELECT num, outcome FROM traces;" +
 		"ALTER TABLE traces ADD COLUMN next TEXT NOT NULL DEFAULT ''"`,

@@ -30,6 +30,8 @@ export interface Summary {
   was?: Outcome
   settledAt?: string
   reason?: string
+  // aftermath is what happened to the Pods of a converged change afterwards. Its text is for after "since then".
+  aftermath?: { text: string; converged: string; window: number; over: boolean; latest: string; restarts?: number }
   name?: string
   verb?: string
   object?: Ref

@@ -13,7 +13,7 @@ import type { Group, Row } from './folding'
 import { changes, loading, loadMore, more, rows } from './list'
 import { at, folding, select, setFolding, setUnfolded } from './state'
 import { marks } from '../text/states'
-import { action, continues, later, present, sentence, what, who } from '../text/summary'
+import { action, continues, later, present, sentence, what, who, worse } from '../text/summary'
 import { WorkBar } from './work'
 
 // Rows is the list, of which only the visible rows are in the document. All rows have one height.
@@ -384,6 +384,11 @@ function Cells({ of }: { of: Summary }) {
         {s.was && (
           <span class="tag" title={visible(`${s.was} at first${s.reason ? `: ${s.reason}` : ''}`)}>
             {s.outcome === 'converged' ? 'recovered' : `was ${s.was}`}
+          </span>
+        )}
+        {s.aftermath && (
+          <span class="tag warn" title={visible(`converged; since then ${s.aftermath.text}`)}>
+            {worse}
           </span>
         )}
         {s.pinned && <span class="tag">pinned</span>}

@@ -21,7 +21,7 @@ const least = 3
 
 function likeness(s: Summary): string {
   const { name, by } = who(s)
-  return [name, by, action(s), s.object?.group, s.object?.namespace, s.state, s.was, s.now?.problem, s.heals, s.command].join('\u0000')
+  return [name, by, action(s), s.object?.group, s.object?.namespace, s.state, s.was, s.now?.problem, s.aftermath && s.traceId, s.heals, s.command].join('\u0000')
 }
 
 // shortId returns the digits of a trace ID that name it in the address.

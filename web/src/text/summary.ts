@@ -29,11 +29,15 @@ export function what(s: Summary): string {
 
 const bad: ReadonlySet<State> = new Set<State>(['failed', 'refused'])
 
-// sentence returns why a change failed, what an open one waits for, or why its object is broken now; empty for others.
+// sentence returns why a change failed, what an open one waits for, why its object is broken now, or what happened to its
+// Pods afterwards; empty for others.
 export function sentence(s: Summary): string {
   if (works(s)) return ''
-  return bad.has(s.state) || continues(s) ? (s.reason ?? '') : (s.now?.reason ?? '')
+  return bad.has(s.state) || continues(s) ? (s.reason ?? '') : (s.now?.reason ?? s.aftermath?.text ?? '')
 }
+
+// worse is the mark of a change with an aftermath, after its outcome.
+export const worse = 'then worse'
 
 // works reports whether an open change is in a step of its work, such as the pull of an image. The step says more than
 // the wait for its end.

@@ -9,7 +9,7 @@ import type { Summary } from '../api/types'
 import { useKeys } from '../app/keys'
 import { link } from '../app/router'
 import { marks } from '../text/states'
-import { continues, who } from '../text/summary'
+import { continues, who, worse } from '../text/summary'
 import { brief, Text, visible } from '../text/text'
 import { absolute, Ago } from '../text/time'
 import { Details } from './details/Details'
@@ -220,6 +220,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
           </bdi>
         ))}
         {s.was && <span class="tag">{s.outcome === 'converged' ? 'recovered' : `was ${s.was}`}</span>}
+        {s.aftermath && <span class="tag warn">{worse}</span>}
         {s.fight && (
           <span class="tag warn">
             fight: <Text of={s.fight} most={120} />

@@ -45,6 +45,10 @@ export function verdict(s: Summary, why: Why | undefined, took: number, present:
     default:
       text = `${subject} ${state === 'converged' ? 'converged' : 'ended'} in ${length(took)}${slowest(s, why)}.`
   }
+  if (s.aftermath) {
+    if (state === 'converged') text = text.replace(/\.$/, `; since then ${s.aftermath.text}.`)
+    else text += ` Its change converged; since then ${s.aftermath.text}.`
+  }
   if (s.was && state !== s.was) text += ` Before that, it was ${s.was}${s.reason ? `: ${sentence(s.reason, subject)}` : ''}.`
   return visible(text)
 }

@@ -99,6 +99,9 @@ func (f *Forget) Run(ctx context.Context) (code int, err error) {
 		if out.Edges > 0 {
 			text += fmt.Sprintf("; %d links of other traces to them", out.Edges)
 		}
+		if out.Rollups > 0 {
+			text += fmt.Sprintf("; %d rollups of traces that were removed before", out.Rollups)
+		}
 		if out.Unsent > 0 {
 			text += fmt.Sprintf("; %d of them, or parts of them, will not be sent to the OTLP backend", out.Unsent)
 		}

@@ -127,9 +127,9 @@ func (c *content) all(amending bool) []*span.Span {
 	return out
 }
 
-// claims returns the amendments with new claims about the outcome.
+// claims returns the amendments with new claims about the outcome, or an aftermath.
 func (c *content) claims() []*span.Span {
-	return slices.DeleteFunc(c.all(true), func(s *span.Span) bool { return !s.IsClaim() || !c.of[s.ID].amends })
+	return slices.DeleteFunc(c.all(true), func(s *span.Span) bool { return !s.Revises() || !c.of[s.ID].amends })
 }
 
 // derive writes the derived tables of a finished trace after its spans. all is its content without

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"context"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,8 +29,11 @@ func (s *Store) PutLifecycles(ctx context.Context, traces iter.Seq[*span.Trace])
 			); err != nil {
 				return err
 			}
-			rows := newRows(d, s.last)
-			if err := rows.lifecycles(steady, lifecyclesOf(t, time.Time{})); err != nil {
+			rows, all := newRows(d, s.last), lifecyclesOf(t, time.Time{})
+			if err := rows.lifecycles(steady, all); err != nil {
+				return err
+			}
+			if err := d.rollups(steady, t, all); err != nil {
 				return err
 			}
 		}
@@ -60,6 +64,28 @@ func (s *Store) PutWrites(ctx context.Context, n int) error {
 		}
 		s.last = int64(n)
 		return nil
+	})
+}
+
+// DamageRollup changes the data of a rollup.
+func (s *Store) DamageRollup(ctx context.Context, id int64) error {
+	return s.db.Write(ctx, func(steady context.Context, tx *database.Tx) error {
+		return tx.Exec(steady, "UPDATE rollups SET data = x'01ff00' WHERE id = ?", id)
+	})
+}
+
+// RollupBytes returns the size of the rollups with their indexes.
+func (s *Store) RollupBytes(ctx context.Context) (int64, error) {
+	return s.db.Number(ctx, "SELECT sum(length(data)) + count(*) * "+strconv.Itoa(rollupOverhead)+" FROM rollups")
+}
+
+// Unroll removes all rollups, as before the migration that made their table.
+func (s *Store) Unroll(ctx context.Context) error {
+	return s.db.Write(ctx, func(steady context.Context, tx *database.Tx) error {
+		if err := tx.Exec(steady, "DELETE FROM rollups"); err != nil {
+			return err
+		}
+		return tx.Exec(steady, "INSERT INTO meta (name, value) SELECT 'unrolled', max(num) FROM traces")
 	})
 }
 

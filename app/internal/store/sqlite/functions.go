@@ -33,6 +33,9 @@ const (
 var register = sync.OnceValue(func() error {
 	return errors.Join(
 		questions.Register(),
+		registerRollups(),
+		registerQuantile(),
+		registerCollect(),
 		sqlite.RegisterFunction(spansFunction, &sqlite.FunctionImpl{
 			NArgs: 1, Deterministic: true, VolatileArgs: true,
 			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {

@@ -45,6 +45,9 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 		err = s.forget(ctx, which, &out)
 	}
 	if err == nil {
+		err = s.learner.forget(ctx, which, &out)
+	}
+	if err == nil {
 		err = s.tidy(ctx, true)
 	}
 	if err == nil {
@@ -117,11 +120,7 @@ func (f *forgetting) remove(ctx context.Context, nums []int64) error {
 	var n store.Forgotten
 	err := f.s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
 		n = store.Forgotten{}
-		if err := w.Overwrite(steady); err != nil {
-			return err
-		}
-		if err := w.Exec(steady, "INSERT INTO meta (name, value) VALUES (?, 1) ON CONFLICT DO NOTHING",
-			metaUnclean); err != nil {
+		if err := overwrite(steady, w); err != nil {
 			return err
 		}
 		for _, num := range nums {
@@ -140,6 +139,14 @@ func (f *forgetting) remove(ctx context.Context, nums []int64) error {
 		f.out.Edges += n.Edges
 	}
 	return err
+}
+
+// overwrite begins a transaction whose deleted data must not stay in the file.
+func overwrite(ctx context.Context, w *database.Tx) error {
+	if err := w.Overwrite(ctx); err != nil {
+		return err
+	}
+	return w.Exec(ctx, "INSERT INTO meta (name, value) VALUES (?, 1) ON CONFLICT DO NOTHING", metaUnclean)
 }
 
 func (f *forgetting) one(ctx context.Context, w *database.Tx, num int64, out *store.Forgotten) error {
@@ -162,6 +169,9 @@ func (f *forgetting) one(ctx context.Context, w *database.Tx, num int64, out *st
 		return err
 	}
 	out.Edges += edges
+	if err := w.Exec(ctx, "DELETE FROM rollups WHERE trace = ?", id); err != nil {
+		return err
+	}
 	return remove(ctx, w, num)
 }
 

@@ -31,8 +31,14 @@ func (s *Store) Prune(ctx context.Context, l store.Limits) (store.Pruned, error)
 		return out, err
 	}
 	before, err := s.db.Used(ctx)
-	if err == nil {
-		err = s.prune(ctx, l, &out)
+	for _, step := range []func() error{
+		func() error { return s.learner.rollEarlier(ctx) },
+		func() error { return s.learner.prune(ctx, l, &out) },
+		func() error { return s.prune(ctx, l, &out) },
+	} {
+		if err == nil {
+			err = step()
+		}
 	}
 	after, sized := s.db.Used(context.WithoutCancel(ctx))
 	if sized == nil {

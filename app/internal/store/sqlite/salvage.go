@@ -66,7 +66,8 @@ func (s *Salvaged) add(other Salvaged) {
 // error of into ends it. Salvage returns the sum of all parts. A file whose schema cannot be read is
 // one error, store.ErrDamaged.
 //
-// A trace is read as a whole or not at all. Each row has a hash of its content.
+// A trace is read as a whole or not at all. Each row has a hash of its content. The readable rollups follow, in parts
+// without traces.
 func Salvage(ctx context.Context, path string, from int64, into func(context.Context, *Part) error) (Salvaged, error) {
 	var out Salvaged
 	db, err := database.OpenUnlocked(ctx, path, schema)
@@ -92,7 +93,7 @@ func Salvage(ctx context.Context, path string, from int64, into func(context.Con
 		out.add(part.Salvaged)
 		at = part.Next
 	}
-	return out, nil
+	return out, s.rollups(ctx, from-s.last, into)
 }
 
 // salvage reads a damaged file.

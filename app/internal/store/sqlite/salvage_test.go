@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -23,6 +24,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
 )
 
 // exactly compares spans, attribute by attribute.
@@ -256,7 +258,7 @@ func TestSalvageResumes(t *testing.T) {
 		}))
 	}
 	must(t, s.Close())
-	seen, position, stop := map[trace.TraceID]int{}, int64(0), errors.New("stop")
+	seen, rollups, position, stop := map[trace.TraceID]int{}, 0, int64(0), errors.New("stop")
 	for calls := 0; ; calls++ {
 		kept := false
 		_, err := sqlite.Salvage(t.Context(), path, position, func(_ context.Context, p *sqlite.Part) error {
@@ -267,6 +269,7 @@ func TestSalvageResumes(t *testing.T) {
 				for _, tr := range b.Finished {
 					seen[tr.ID]++
 				}
+				rollups += len(b.Rollups)
 			}
 			kept, position = true, p.Next
 			return nil
@@ -274,7 +277,7 @@ func TestSalvageResumes(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, stop) || calls > traces {
+		if !errors.Is(err, stop) || calls > 2*traces {
 			t.Fatalf("call %d: %v", calls, err)
 		}
 	}
@@ -283,8 +286,44 @@ func TestSalvageResumes(t *testing.T) {
 			t.Errorf("trace %s came %d times", id, times)
 		}
 	}
-	if len(seen) != traces {
-		t.Errorf("%d traces came", len(seen))
+	if len(seen) != traces || rollups != traces*store.MaxRollups {
+		t.Errorf("%d traces and %d rollups came", len(seen), rollups)
+	}
+}
+
+// TestSalvageRollups: the rollups of removed traces are in the new archive, apart from damaged ones.
+func TestSalvageRollups(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "damaged")
+	s := openAt(t, path)
+	h := storetest.Year(30)
+	b := &store.Batch{Revision: 1, AsOf: spantest.Epoch}
+	for n := range 30 {
+		b.Finished = append(b.Finished, h.Trace(n))
+	}
+	must(t, s.Write(t.Context(), b))
+	_, err := s.Prune(t.Context(), store.Limits{Before: spantest.Epoch.Add(time.Hour)})
+	must(t, err)
+	must(t, s.DamageRollup(t.Context(), 7))
+	must(t, s.Close())
+	to := openAt(t, filepath.Join(t.TempDir(), "new"))
+	for range 2 { // a repetition changes nothing
+		got, err := sqlite.Salvage(t.Context(), path, 0, func(ctx context.Context, p *sqlite.Part) error {
+			for _, b := range p.Batches {
+				must(t, to.Write(ctx, b))
+			}
+			return nil
+		})
+		if err != nil || got.Traces != 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		n := 0
+		for _, err := range to.Rollups(t.Context(), store.RollupQuery{}) {
+			must(t, err)
+			n++
+		}
+		if n != 3*30-1 {
+			t.Errorf("%d rollups, want those of the Deployments, ReplicaSets and Pods but one", n)
+		}
 	}
 }
 

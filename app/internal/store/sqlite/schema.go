@@ -156,5 +156,7 @@ ALTER TABLE traces ADD COLUMN sole TEXT; -- the namespace that decides for scope
 ALTER TABLE traces ADD COLUMN mentions INTEGER NOT NULL DEFAULT 1; -- texts mention objects that the trace does not have
 CREATE INDEX traces_sole ON traces (sole, start, id) WHERE phase > 0;
 CREATE INDEX traces_several ON traces (as_of, id) WHERE phase > 0 AND sole IS NULL;
-`},
+`, `
+ALTER TABLE traces ADD COLUMN aftermath TEXT; -- JSON of what happened to its Pods afterwards; NULL without anything
+`, schemaOfRollups},
 }

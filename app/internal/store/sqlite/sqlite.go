@@ -19,6 +19,7 @@ import (
 // Store is an open archive. It is a store.Archive.
 type Store struct {
 	db *database.DB
+	*learner
 	// last is the highest number of a trace. Only a writing transaction uses it.
 	last int64
 	// lastLifecycle is the highest number of a lifecycle. Only a writing transaction uses it.
@@ -47,6 +48,7 @@ func Open(ctx context.Context, c store.Config) (*Store, error) {
 		db:        db,
 		questions: store.NewLimiter(),
 	}
+	s.learner = &learner{db, s.ask}
 	if err := extend(ctx, db); err != nil {
 		return nil, db.Opening().Failed(errors.Join(db.Failed(ctx, "open", err), db.Close()))
 	}

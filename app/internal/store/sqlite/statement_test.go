@@ -166,7 +166,7 @@ func TestStatementMistaken(t *testing.T) {
 		"SELECT pinnd FROM v_spans":               "no such column: pinnd" + columns,
 		"SELECT * FROM v_trace":                   "no such table: v_trace: did you mean v_traces?",
 		"SELECT * FROM nowhere": "no such table: nowhere: the views are v_lifecycles, v_traces, v_writes, " +
-			"v_spans",
+			"v_spans, v_rollups",
 		"SELECT upper(kind), [no (1)] FROM v_spans": "no such column: no (1)" + columns,
 	} {
 		if _, err := ask(t, path, statement); err == nil || err.Error() != want {

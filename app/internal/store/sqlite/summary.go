@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ var summaryColumns = []string{
 	"id", "revision", "as_of", "start", "duration", "outcome", "was", "settled", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
 	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck", "current",
-	"current_duration", "fight", "edits", "category", "work", "earliest",
+	"current_duration", "fight", "edits", "category", "work", "earliest", "aftermath",
 }
 
 var (
@@ -81,6 +82,7 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error
 		text(sum.Category),
 		encodeWork(sum.Work),
 		optional(sum.Earliest),
+		encodeAftermath(sum.Aftermath),
 	)
 }
 
@@ -116,7 +118,7 @@ func summaries(
 	var num, at, asOf, settledAt, earliestAt int64
 	var id []byte
 	var edits string
-	var work []byte
+	var work, aftermath []byte
 	var sum store.Summary
 	err = database.Scan(ctx, from, selectSummary+where, args, []any{
 		&num,
@@ -153,12 +155,13 @@ func summaries(
 		&sum.Category,
 		&work,
 		&earliestAt,
+		&aftermath,
 	}, func() error {
 		sum.Edits = nil
 		if edits != "" {
 			sum.Edits = strings.Split(edits, "\n")
 		}
-		sum.Work = decodeWork(work)
+		sum.Work, sum.Aftermath = decodeWork(work), decodeAftermath(aftermath)
 		sum.ID = traceID(id)
 		sum.Start, sum.AsOf = moment(at), moment(asOf)
 		sum.SettledAt, sum.Earliest = knownMoment(settledAt), knownMoment(earliestAt)
@@ -166,4 +169,25 @@ func summaries(
 		return nil
 	})
 	return out, nums, err
+}
+
+// encodeAftermath returns the column of an aftermath: JSON, or NULL without one.
+func encodeAftermath(a *span.Aftermath) any {
+	if a == nil {
+		return nil
+	}
+	data, err := json.Marshal(a)
+	if err != nil { // a time outside of the years of JSON: the spans have the facts
+		return nil
+	}
+	return string(data)
+}
+
+// decodeAftermath is the inverse of encodeAftermath.
+func decodeAftermath(data []byte) *span.Aftermath {
+	var a span.Aftermath
+	if len(data) == 0 || json.Unmarshal(data, &a) != nil {
+		return nil
+	}
+	return &a
 }

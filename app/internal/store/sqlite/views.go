@@ -21,7 +21,9 @@ type view struct {
 }
 
 // views returns all views.
-var views = sync.OnceValue(func() []view { return append([]view{lifecyclesView()}, otherViews...) })
+var views = sync.OnceValue(func() []view {
+	return append(append([]view{lifecyclesView()}, otherViews...), rollupsView())
+})
 
 // otherViews are the views without fields of questions.
 var otherViews = []view{
@@ -50,6 +52,7 @@ var otherViews = []view{
 		"spans", "t.spans", "number of spans",
 		"writes", "t.writes", "number of API writes",
 		"pinned", "t.pinned", "1 if retention keeps the trace",
+		"aftermath", "t.aftermath", "what happened to its Pods after its convergence, as JSON; NULL without anything",
 	),
 	newView(
 		"v_writes",

@@ -41,6 +41,9 @@ func (s *Store) Write(ctx context.Context, b *store.Batch) error {
 		if err := m.traces(steady); err != nil {
 			return err
 		}
+		if err := m.foreignRollups(steady, b.Rollups); err != nil {
+			return err
+		}
 		if err := m.pair(steady); err != nil {
 			return err
 		}
@@ -161,7 +164,11 @@ func (c *content) conclude(ctx context.Context, h *head, spans []*span.Span) err
 	asOf := moment(h.asOf)
 	sum := store.Summarize(all, asOf)
 	sum.AsOf, sum.Revision = asOf, h.revision
-	if err := c.derive(ctx, all, lifecyclesOf(all, asOf)); err != nil {
+	rows := lifecyclesOf(all, asOf)
+	if err := c.derive(ctx, all, rows); err != nil {
+		return err
+	}
+	if err := c.rollups(ctx, all, rows); err != nil {
 		return err
 	}
 	return c.finish(ctx, &sum, h)
@@ -189,7 +196,7 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 		return err
 	}
 	if h.phase == finished {
-		if c.moved || slices.ContainsFunc(t.Spans, (*span.Span).IsClaim) {
+		if c.moved || slices.ContainsFunc(t.Spans, (*span.Span).Revises) {
 			return c.conclude(ctx, h, c.all(false))
 		}
 		if err := m.index(ctx, h.num, t.Spans, true); err != nil {

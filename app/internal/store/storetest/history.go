@@ -45,6 +45,7 @@ var (
 	historyImage = []string{"nginx:1.29", "nginx:1.27", "redis:8", "postgres:18", "node:24", "python:3.14", "java:25"}
 	zones        = []string{"zone-a", "zone-b", "zone-c"}
 	regions      = []string{"eu", "us"}
+	pools        = []string{"general", "spot"}
 )
 
 // Trace returns the trace with that number, from 0.
@@ -130,6 +131,7 @@ func (w *rollout) run(pods int) {
 	)
 	w.facts(deployment, span.Converged, nil)
 	deployment.Evidence = ""
+	deployment.Attributes = append(deployment.Attributes, span.KeyReplicas.Int(pods))
 	w.write(deployment, "update", "desired", "kubectl", 0).Changes = []span.FieldChange{{
 		Path: "spec.template.spec.containers[name=web].image", Operation: span.FieldReplaced, To: w.image,
 	}}
@@ -137,6 +139,7 @@ func (w *rollout) run(pods int) {
 	set := w.span(deployment, "reconcile ReplicaSet",
 		"replicaset-controller", w.ref("apps", "ReplicaSet", name), 20*time.Millisecond, 0)
 	w.facts(set, span.Converged, nil)
+	set.Attributes = append(set.Attributes, span.KeyReplicas.Int(pods))
 	w.write(set, "create", "desired", "deployment-controller", 20*time.Millisecond)
 	last := time.Duration(0)
 	for range pods {
@@ -160,7 +163,9 @@ func (w *rollout) pod(set *span.Span, owner string) time.Duration {
 	}
 	s.Attributes = append(s.Attributes, span.KeyRegion.String(regions[node%len(regions)]),
 		span.KeyInstanceType.String("m7i.large"), span.KeyRuntime.String("containerd"),
-		span.KeyRuntimeVersion.String("2.3.7"))
+		span.KeyRuntimeVersion.String("2.3.7"), span.KeyKubelet.String("v1.36.2"),
+		span.KeyNodePool.String(pools[node%len(pools)]), span.KeyScheduler.String("default-scheduler"),
+		span.KeyStorageClasses.StringSlice([]string{"standard"}), span.KeyCPU.Int64(500), span.KeyMemory.Int64(256<<20))
 	w.facts(s, outcome, &span.PodFacts{
 		Volumes: 1 + w.r.Int64N(4), Node: fmt.Sprintf("node-%d", node), Zone: zones[node%len(zones)],
 		Images: []string{w.image, "envoy:1.36"}[:1+w.r.IntN(2)], Restarts: w.r.Int64N(3), Ended: node%2 == 0,

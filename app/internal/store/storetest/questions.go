@@ -48,7 +48,7 @@ func Questions(t *testing.T, reading Reading) {
 		"Find": testFind, "FindTies": testFindTies, "FindRandom": testFindRandom, "FindVersions": testFindVersions,
 		"Group": testGroup, "GroupChanges": testGroupChanges,
 		"GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
-		"Ended": testQuestionEnded,
+		"Ended": testQuestionEnded, "Rollups": testRollups, "Samples": testSamples,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, reading) })
 	}
