@@ -60,6 +60,9 @@ func Default() *ServerConfiguration {
 		Notices: NoticesConfiguration{
 			After: duration(5 * time.Minute), Receivers: []NoticeReceiverConfiguration{},
 		},
+		Regressions: RegressionsConfiguration{
+			Enabled: true, Period: duration(30 * 24 * time.Hour), Interval: duration(10 * time.Minute),
+		},
 		Replicas: ReplicasConfiguration{
 			Mode:          ModeSingle,
 			Name:          "lifeline",
