@@ -375,6 +375,13 @@ reasons: kubernetes ## Make things go wrong on a real node and ask why; rewrites
 	@(cd lab && go run ./cmd/lab build --nodes real --add-ons metrics-server)
 	cd e2e && go test -v -count 1 -timeout 15m ./reasons -update
 
+# The history is synthetic: it needs no cluster.
+REGRESSION_SEEDS ?= 200
+.PHONY: regressions
+regressions: ## Plant shifts in synthetic years and look for them; rewrites its part of docs/regressions.md
+	@cd app
+	go run ./cmd/regressions -seeds $(REGRESSION_SEEDS) -update ../docs/regressions.md
+
 .PHONY: oncall
 oncall: kubernetes ## Break twelve things and ask what is broken for twelve minutes; rewrites its part of docs/reasons.md
 	cd e2e && go test -v -count 1 -timeout 40m ./oncall -update

@@ -19,7 +19,8 @@ func TestConvergedThenWorse(t *testing.T) {
 	c := client(t)
 	s := bench.Server(t, harness.ServerOptions{})
 	s.Start(t)
-	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), deployment("web", 1), metav1.CreateOptions{}); err != nil {
+	web := deployment("web", 1)
+	if _, err := c.AppsV1().Deployments(ns).Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	of := s.TraceOf(t, ns, "web")

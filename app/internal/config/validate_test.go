@@ -41,8 +41,8 @@ func TestValidate(t *testing.T) {
 				"log.level log.format " +
 				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined " +
 				"joining.window " +
-				"retention.age retention.rollups retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans " +
-				"notices.after regressions.period regressions.interval replicas.mode replicas.name " +
+				"retention.age retention.rollups retention.size otlp.messages otlp.outbox.maxAge " +
+				"otlp.outbox.maxSpans notices.after regressions.period regressions.interval replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
 		},
 		"Addresses": {

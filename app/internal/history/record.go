@@ -25,8 +25,8 @@ type Record struct {
 	Events   []*Event
 	// Folded means that older versions were forgotten.
 	Folded bool
-	// Aftermath is the number of the aftermath that counts the incidents of the Pod; 0 without one. Beside Folded it needs
-	// no memory.
+	// Aftermath is the number of the aftermath that counts the incidents of the Pod; 0 without one. Beside Folded it
+	// needs no memory.
 	Aftermath int32
 	// Above are the last known owners. The engine's index of dependants uses them.
 	Above []object.Owner `state:"-"`

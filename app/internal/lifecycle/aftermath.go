@@ -29,9 +29,9 @@ const (
 	maxOwners = 8
 )
 
-// aftermaths collects what happens to the Pods of changes after their convergence (rule L11). It reads the observations as
-// they come: those of one object are in order. A derivation never depends on it. All fields but known, window, places and
-// worse are saved.
+// aftermaths collects what happens to the Pods of changes after their convergence (rule L11). It reads the
+// observations as they come: those of one object are in order. A derivation never depends on it. All fields but known,
+// window, places and worse are saved.
 type aftermaths struct {
 	known index.View
 	// window is Options.Aftermath; 0 collects nothing.
@@ -126,8 +126,8 @@ func (a *aftermaths) version(t *change.Timeline, before, v *history.Version) {
 	}
 }
 
-// event adds the failures of probes that an Event shows, unless the Pod is being deleted. A list shows what may have been
-// before.
+// event adds the failures of probes that an Event shows, unless the Pod is being deleted. A list shows what may have
+// been before.
 func (a *aftermaths) event(t *change.Timeline, o *observation.Observation) {
 	if a.off() || o.Event.Reason != unhealthy || !kind.Pod.Is(t.Ref.Kind) {
 		return

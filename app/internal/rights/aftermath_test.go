@@ -20,7 +20,8 @@ func TestAftermath(t *testing.T) {
 	b := spantest.New("aftermath")
 	run := b.Run("kubectl apply -f all.yaml", 0, 900)
 	for i, namespace := range []string{"shop", "bank"} {
-		web := b.Add(run, "reconcile Deployment", "controller", in(namespace, spantest.Ref("apps", "Deployment", "web")), 0, 800)
+		ref := in(namespace, spantest.Ref("apps", "Deployment", "web"))
+		web := b.Add(run, "reconcile Deployment", "controller", ref, 0, 800)
 		pod := b.Add(web, "reconcile Pod", "kubelet", in(namespace, spantest.Ref("", "Pod", "web-1")), 10, 700)
 		a := span.Aftermath{
 			Converged: run.End.Time, Window: time.Hour, Latest: run.End.Add(time.Minute),
