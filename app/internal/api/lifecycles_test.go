@@ -235,7 +235,8 @@ func TestQuestionErrors(t *testing.T) {
 		"groups?sort=p95&quantiles=0.5":                      "groups are sorted by count, p50",
 		"groups?by=node&by=nod":                              `"parameter":"by","index":1`,
 		"groups?by=a&by=b&by=c&by=d":                         "it was given 4 times, more than 3",
-		"lifecycles?wher=x":                                  `the parameters are after, limit, namespace, reverse, since,`,
+		"lifecycles?wher=x": `the parameters are after, limit, namespace, ` +
+			`reverse, since,`,
 	} {
 		res, body := s.get(t, "/api/v1/"+path)
 		if res.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), want) {

@@ -187,7 +187,9 @@ func TestGroupOnce(t *testing.T) {
 }
 
 // counted returns a group of one key.
-func counted(value string, n int64) store.Group { return store.Group{Values: []string{value}, Count: n} }
+func counted(value string, n int64) store.Group {
+	return store.Group{Values: []string{value}, Count: n}
+}
 
 // TestGroupChanges: open changes and those of the archive count together, once each.
 func TestGroupChanges(t *testing.T) {

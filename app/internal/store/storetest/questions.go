@@ -49,7 +49,7 @@ func Questions(t *testing.T, reading Reading) {
 		"FindSorted": testFindSorted, "FindSortedRandom": testFindSortedRandom,
 		"Group": testGroup, "GroupKeys": testGroupKeys, "GroupPeriods": testGroupPeriods,
 		"GroupChanges": testGroupChanges,
-		"GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
+		"GroupRandom":  testGroupRandom, "Search": testSearch, "Names": testNames,
 		"Ended": testQuestionEnded, "Rollups": testRollups, "Samples": testSamples,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, reading) })
