@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -167,6 +166,6 @@ func TestQuestionsOfAnalyst(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(rest[:end], got); diff != "" {
-		t.Errorf("%s differs from the commands (-guide +commands); -update rewrites it:\n%s", filepath.Base(guide), diff)
+		t.Errorf("%s differs from the commands (-guide +commands); -update rewrites it:\n%s", guide, diff)
 	}
 }

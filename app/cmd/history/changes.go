@@ -278,8 +278,8 @@ func (w *writer) removedPod(set *span.Span, a *application, n int) time.Duration
 // prepare adds the phases of a Pod before its image, and returns their end. One of some Pods waits for a new Node.
 func (w *writer) prepare(pod *span.Span, ref object.Ref, from time.Duration) time.Duration {
 	waits := w.between(5*time.Millisecond, 60*time.Millisecond)
-	if n := time.Duration(binary.BigEndian.Uint16(pod.ID[:])); n%waiting == 0 {
-		waits += 20*time.Second + n*time.Millisecond
+	if n := binary.BigEndian.Uint16(pod.ID[:]); n%waiting == 0 {
+		waits += 20*time.Second + time.Duration(n)*time.Millisecond
 	}
 	bound := w.phase(pod, span.NameSchedule, ref, from, from+waits)
 	bound.Service = "kube-scheduler"

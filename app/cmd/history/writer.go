@@ -102,7 +102,7 @@ func (w *writer) phase(pod *span.Span, name string, ref object.Ref, from, to tim
 }
 
 const (
-	// nodes is the number of Nodes. The last spotNodes are in the pool spot: each pull takes spotSlowdown times as long.
+	// nodes is the number of Nodes. The last spotNodes are in the pool spot. Its pulls take spotSlowdown times as long.
 	nodes, spotNodes = 8, 3
 	spot             = "spot"
 	spotSlowdown     = 1.5

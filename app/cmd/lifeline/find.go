@@ -94,8 +94,8 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 		}
 		return pflag.NormalizedName(name)
 	})
-	flags.StringVar(&f.find.Sort, "sort", "", "order lifecycles by a duration or a count, as in phase.pull, the highest "+
-		"first; groups by count, or by a quantile, as in p95")
+	flags.StringVar(&f.find.Sort, "sort", "", "order lifecycles by a duration or a count, as in phase.pull, the "+
+		"highest first; groups by count, or by a quantile, as in p95")
 	flags.BoolVar(&f.find.Reverse, "reverse", false, "the lowest of --sort first")
 	flags.StringVar(&f.find.Of, "of", "", `the duration that --quantiles are of, as in `+
 		`'ended.readiness - began.pull' (default "duration")`)

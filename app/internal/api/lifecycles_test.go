@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ import (
 func asked(where string, further ...string) string {
 	v := url.Values{"where": {where}}
 	for i := 0; i < len(further); i += 2 {
-		v.Set(further[i], further[i+1])
+		v.Add(further[i], further[i+1])
 	}
 	return "?" + v.Encode()
 }
@@ -144,6 +145,44 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestGroupKeys: several keys have a value each in every group, and a list is named.
+func TestGroupKeys(t *testing.T) {
+	s := start(t, Options{})
+	var page GroupPage
+	s.into(t, "/api/v1/groups"+asked(`kind != ""`, "by", "kind", "by", "image", "sort", "count"), &page)
+	if page.By != "kind" || !slices.Equal(page.Keys, []string{"kind", "image"}) ||
+		!slices.Equal(page.Lists, []string{"image"}) || len(page.Groups) < 2 {
+		t.Fatalf("%+v", page)
+	}
+	for i, g := range page.Groups {
+		if len(g.Values) != 2 || g.Values[0] != g.Value || i > 0 && g.Count > page.Groups[i-1].Count {
+			t.Errorf("group %+v", g)
+		}
+	}
+}
+
+// TestSorted: the order is that of all lifecycles, over pages, too.
+func TestSorted(t *testing.T) {
+	s := start(t, Options{})
+	var all, one LifecyclePage
+	s.into(t, "/api/v1/lifecycles"+asked(`kind != ""`, "sort", "phase.pull"), &all)
+	if all.Sort != "phase.pull" || all.SortType != "duration" || len(all.Lifecycles) < 3 {
+		t.Fatalf("%+v", all)
+	}
+	for i, l := range all.Lifecycles {
+		length, has := l.Phases["pull"]
+		if has != (l.SortValue != nil) || has && time.Duration(length).Seconds() != *l.SortValue ||
+			i > 0 && has && *l.SortValue > *all.Lifecycles[i-1].SortValue {
+			t.Errorf("lifecycle %d: %+v", i, l)
+		}
+	}
+	s.into(t, "/api/v1/lifecycles"+asked(`kind != ""`, "sort", "phase.pull", "limit", "1"), &one)
+	s.into(t, "/api/v1/lifecycles"+asked(`kind != ""`, "sort", "phase.pull", "limit", "1", "after", one.Next), &one)
+	if one.Lifecycles[0].SpanID != all.Lifecycles[1].SpanID {
+		t.Errorf("the second page begins with %+v", one.Lifecycles[0])
+	}
+}
+
 func TestFields(t *testing.T) {
 	var got Fields
 	start(t, Options{}).into(t, "/api/v1/fields", &got)
@@ -189,7 +228,15 @@ func TestQuestionErrors(t *testing.T) {
 		"groups?quantiles=" + strings.Repeat("0,", 10) + "0": `there are 11, more than 10`,
 		"lifecycles" + asked(strings.Repeat("x", 4097)):      `parameter \"where\": it has 4097 bytes, more than 4096`,
 		"lifecycles?after=AAAA":                              `parameter \"after\"`,
-		"lifecycles?wher=x":                                  `the parameters are after, limit, namespace, since,`,
+		"lifecycles?sort=duration&after=AAAA":                `parameter \"after\"`,
+		"lifecycles?reverse=true":                            `parameter \"reverse\": it needs \"sort\"`,
+		"lifecycles?sort=name":                               `"parameter":"sort"`,
+		"lifecycles?sort=phase.pul":                          "did you mean phase.pull?",
+		"groups?sort=p95&quantiles=0.5":                      "groups are sorted by count, p50",
+		"groups?by=node&by=nod":                              `"parameter":"by","index":1`,
+		"groups?by=a&by=b&by=c&by=d":                         "it was given 4 times, more than 3",
+		"lifecycles?wher=x": `the parameters are after, limit, namespace, ` +
+			`reverse, since,`,
 	} {
 		res, body := s.get(t, "/api/v1/"+path)
 		if res.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), want) {

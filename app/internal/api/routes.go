@@ -202,13 +202,13 @@ var parameters = map[string]parameter{
 	"where": {format: "string", meaning: "a condition in CEL on a lifecycle, as in kind == \"Pod\""},
 	"by": {
 		format: "string", many: true,
-		meaning: "a key of the groups: a text such as namespace or labels[\"app\"], a list such as image, or hour, day or " +
-			"week; several give groups by all of them",
+		meaning: "a key of the groups: a text such as namespace or labels[\"app\"], a list such as image, or hour, " +
+			"day or week; several give groups by all of them",
 	},
 	"sort": {
 		format: "string",
-		meaning: "order lifecycles by a duration or a count, as in phase.pull or restarts, the highest first; groups by " +
-			"count, or by a quantile, as in p95",
+		meaning: "order lifecycles by a duration or a count, as in phase.pull or restarts, the highest first; groups " +
+			"by count, or by a quantile, as in p95",
 	},
 	"reverse": {format: "boolean", meaning: "the lowest of sort first"},
 	"of": {
@@ -216,7 +216,9 @@ var parameters = map[string]parameter{
 		meaning: "the duration of the quantiles, as in ended.readiness - began.pull; duration by default",
 	},
 	"quantiles": {format: "string", meaning: "numbers from 0 to 1, separated by commas"},
-	"tz":        {format: "string", meaning: "time zone of hours, days and weeks, such as Europe/Berlin; UTC by default"},
+	"tz": {
+		format: "string", meaning: "time zone of hours, days and weeks, such as Europe/Berlin; UTC by default",
+	},
 	"ended": {
 		format:  "string",
 		meaning: "a time (RFC 3339): begin with the traces that ended after it, too",

@@ -144,8 +144,8 @@ type LifecyclePage struct {
 	Since      *time.Time `json:"since,omitempty"`
 	// Uses has the fields that the question uses.
 	Uses []string `json:"uses"`
-	// Sort is the expression that orders the lifecycles, and SortType its type, duration or int. Both are absent in the
-	// order of the starts.
+	// Sort is the expression that orders the lifecycles, and SortType its type, duration or int. Both are absent in
+	// the order of the starts.
 	Sort     string `json:"sort,omitempty"`
 	SortType string `json:"sortType,omitempty"`
 }
@@ -164,8 +164,8 @@ type Group struct {
 
 // GroupPage has the groups: the newest hour, day or week first, then the largest group, or in the order of the request.
 type GroupPage struct {
-	// By is the first key, and Keys has all, if there are several. Lists are the keys that are lists: a lifecycle counts
-	// in the group of each element.
+	// By is the first key, and Keys has all, if there are several. Lists are the keys that are lists: a lifecycle
+	// counts in the group of each element.
 	By    string   `json:"by,omitempty"`
 	Keys  []string `json:"keys,omitempty"`
 	Lists []string `json:"lists,omitempty"`

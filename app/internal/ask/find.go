@@ -42,13 +42,14 @@ type Find struct {
 	// Whole prints trace IDs at full length.
 	Whole bool
 
-	// By are the keys of statistics: see store.ParseBy. Each may have several, separated by commas. Quantiles are numbers
-	// from 0 to 1, of the duration Of: a field, or an expression of fields. If all three are empty, lifecycles are printed.
+	// By are the keys of statistics: see store.ParseBy. Each may have several, separated by commas. Quantiles are
+	// numbers from 0 to 1, of the duration Of: a field, or an expression of fields. If all three are empty, lifecycles
+	// are printed.
 	By        []string
 	Of        string
 	Quantiles []string
-	// Sort orders lifecycles by a duration or a count, the highest first, or with Reverse the lowest. It orders groups by
-	// "count", or by a quantile as in "p95".
+	// Sort orders lifecycles by a duration or a count, the highest first, or with Reverse the lowest. It orders groups
+	// by "count", or by a quantile as in "p95".
 	Sort    string
 	Reverse bool
 	// Zone is the time zone of times and periods; empty means that of the clock for times, and UTC for

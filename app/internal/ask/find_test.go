@@ -261,7 +261,8 @@ func TestQuestionWords(t *testing.T) {
 		t.Errorf("%q", of)
 	}
 	for begun, want := range map[string][]string{
-		"wee": {"week"}, "image,hou": {"image,hour"}, "node, nod": nil, `labels["a,b"],reg`: {`labels["a,b"],region`},
+		"wee": {"week"}, "image,hou": {"image,hour"}, "node, nod": {"node, node_pool"},
+		`labels["a,b"],reg`: {`labels["a,b"],region`},
 	} {
 		if d := cmp.Diff(want, KeyWords(begun)); d != "" {
 			t.Errorf("keys %q: -want +got:\n%s", begun, d)

@@ -17,8 +17,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// lifecycleBuckets are the buckets of changes and their phases, in seconds. Native histograms are off: a Prometheus that
-// reads them drops these, which the rules and the dashboard need.
+// lifecycleBuckets are the buckets of changes and their phases, in seconds. Native histograms are off: a Prometheus
+// that reads them drops these, which the rules and the dashboard need.
 var lifecycleBuckets = []float64{.01, .03, .1, .3, 1, 3, 10, 30, 60, 120, 300, 600, 1800, 3600}
 
 // traceLabel is the label of exemplars.
@@ -40,17 +40,18 @@ func newDurations(r prometheus.Registerer) *durations {
 	return &durations{
 		change: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "lifeline_change_seconds",
-			Help: "Seconds from the first write of a change to its first outcome, by the kind and the namespace of the " +
-				"changed object and by that outcome; without healings. Beyond 500 pairs of kind and namespace, both are " +
-				"(other). An exemplar has the trace ID. Too many above a bound: lifeline find --sort duration lists them.",
+			Help: "Seconds from the first write of a change to its first outcome, by the kind and the namespace of " +
+				"the changed object and by that outcome; without healings. Beyond 500 pairs of kind and namespace, " +
+				"both are (other). An exemplar has the trace ID. Too many above a bound: lifeline find --sort " +
+				"duration lists them.",
 			Buckets: lifecycleBuckets,
 		}, []string{"kind", "namespace", "outcome"}),
 		phase: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "lifeline_phase_seconds",
-			Help: "Seconds of the completed phases of finished lifecycles (docs/guides/questions.md), by phase and by the " +
-				"kind and the namespace of the object, bounded as in lifeline_change_seconds. The phase total is the whole " +
-				"of a lifecycle that converged, failed or ended with its object. A rise: lifeline find --sort phase.NAME " +
-				"lists the slowest.",
+			Help: "Seconds of the completed phases of finished lifecycles (docs/guides/questions.md), by phase and by " +
+				"the kind and the namespace of the object, bounded as in lifeline_change_seconds. The phase total is " +
+				"the whole of a lifecycle that converged, failed or ended with its object. A rise: lifeline find " +
+				"--sort phase.NAME lists the slowest.",
 			Buckets: lifecycleBuckets,
 		}, []string{"kind", "phase", "namespace"}),
 	}

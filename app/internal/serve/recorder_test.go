@@ -184,7 +184,7 @@ func (k *player) start() {
 	k.r = k.w.restore(k.t, recorderOptions{
 		Sends:  func(*span.Trace) bool { return true },
 		Stored: func(l *look) { k.durations.count(l.finished, nil) },
-		Waits: func() bool { return k.waits && !k.now.After(k.end) && k.now.Unix()%3 == 0 },
+		Waits:  func() bool { return k.waits && !k.now.After(k.end) && k.now.Unix()%3 == 0 },
 	})
 	if k.r.discarded != nil {
 		k.t.Fatalf("not restored: %v", k.r.discarded)

@@ -102,9 +102,9 @@ func (b By) values(l *Lifecycle, now time.Time, zone *time.Location, state strin
 type GroupOrder int
 
 const (
-	// OrderUsual: the newest period first, then the largest group, then by the values.
+	// OrderUsual has the newest period first, then the largest group, and then the order of the values.
 	OrderUsual GroupOrder = 0
-	// OrderCount: the largest first.
+	// OrderCount has the largest group first.
 	OrderCount GroupOrder = -1
 )
 

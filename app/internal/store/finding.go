@@ -16,7 +16,7 @@ import (
 const (
 	// lifecycleKey is the length of the key in the cursor of a FindPage: a trace ID and a span ID.
 	lifecycleKey = len(trace.TraceID{}) + len(trace.SpanID{})
-	// sortedKey is that of a sorted page: whether the value is known, the start, the time of the first page, and the IDs.
+	// sortedKey is that of a sorted page: whether the value is known, the start, the time of the first page, the IDs.
 	sortedKey = 1 + 8 + 8 + lifecycleKey
 )
 
@@ -50,7 +50,7 @@ func (q *FindQuery) Cursor(l *Lifecycle) Cursor {
 		key[0] = 1
 	}
 	for _, at := range []time.Time{l.Start, q.Now} {
-		key = binary.BigEndian.AppendUint64(key, uint64(at.UnixNano())) //nolint:gosec // all 64 bits come back
+		key = binary.BigEndian.AppendUint64(key, uint64(at.UnixNano()))
 	}
 	return NewCursor(l.Rank.Value, append(key, l.Key()...))
 }

@@ -307,7 +307,7 @@ func TestParseBy(t *testing.T) {
 		}
 	}
 	for text, uses := range map[string]string{
-		"image": "images", " images ": "images", "field": "changed", "changed": "changed", "author": "author", "week": "start",
+		"image": "images", "field": "changed", "changed": "changed", "author": "author", "week": "start",
 	} {
 		if by, err := store.ParseBy(text); err != nil || !by.Uses(uses) || by.Uses("node") {
 			t.Errorf("%q: %+v %v", text, by, err)

@@ -24,8 +24,8 @@ type HandlerOptions struct {
 // maxScrapes limits concurrent scrapes.
 const maxScrapes = 4
 
-// Handler serves /metrics (as OpenMetrics on request), /healthz, /readyz and, with Pprof, /debug/pprof/. The health paths
-// answer 200, with notes if there are any, or 503 with the reasons. With ?verbose they list each
+// Handler serves /metrics, /healthz, /readyz and, with Pprof, /debug/pprof/. The metrics are OpenMetrics on request.
+// The health paths answer 200, with notes if there are any, or 503 with the reasons. With ?verbose they list each
 // check.
 func Handler(o HandlerOptions) http.Handler {
 	mux := http.NewServeMux()

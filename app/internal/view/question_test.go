@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,6 +186,11 @@ func TestGroupOnce(t *testing.T) {
 	}
 }
 
+// counted returns a group of one key.
+func counted(value string, n int64) store.Group {
+	return store.Group{Values: []string{value}, Count: n}
+}
+
 // TestGroupChanges: open changes and those of the archive count together, once each.
 func TestGroupChanges(t *testing.T) {
 	r := newRoom(t)
@@ -205,8 +211,8 @@ func TestGroupChanges(t *testing.T) {
 		states []span.State
 		want   []store.Group
 	}{
-		"kinds":  {"kind", nil, []store.Group{{Values: []string{"Deployment"}, Count: 9}, {Values: []string{"Pod"}, Count: 9}}},
-		"states": {"state", nil, []store.Group{{Values: []string{ended}, Count: 5}, {Values: []string{"running"}, Count: 4}}},
+		"kinds":  {"kind", nil, []store.Group{counted("Deployment", 9), counted("Pod", 9)}},
+		"states": {"state", nil, []store.Group{counted(ended, 5), counted("running", 4)}},
 		"running": {
 			"kind", []span.State{span.Running},
 			[]store.Group{{Values: []string{"Deployment"}, Count: 4}, {Values: []string{"Pod"}, Count: 4}},
@@ -232,7 +238,7 @@ func TestGroupChanges(t *testing.T) {
 		FindQuery: store.FindQuery{Now: asOf}, By: by(t, "state"), Changes: true,
 	})
 	must(t, err)
-	if d := cmp.Diff([]store.Group{{Values: []string{"running"}, Count: 4}}, page.Groups); d != "" || page.Incomplete == "" {
+	if d := cmp.Diff([]store.Group{counted("running", 4)}, page.Groups); d != "" || page.Incomplete == "" {
 		t.Errorf("without the archive, %q: -want +got:\n%s", page.Incomplete, d)
 	}
 }
@@ -433,7 +439,7 @@ func TestGroupAnyPlace(t *testing.T) {
 			FindQuery: anyQuestion(t, random),
 		}
 		for range random.IntN(3) {
-			keys := []string{"kind", "namespace", "name", "day", "outcome", "workload", "image", "field", "hour", "week"}
+			keys := strings.Fields("kind namespace name day outcome workload image field hour week")
 			q.By = append(q.By, by(t, keys[random.IntN(len(keys))])...)
 		}
 		switch random.IntN(3) {

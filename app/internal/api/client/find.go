@@ -20,8 +20,8 @@ type Question struct {
 	Namespace string
 	// Since and Until are as in Query, about the start of the lifecycle.
 	Since, Until string
-	// Sort is the duration or the count that orders lifecycles, the highest first, or with Reverse the lowest. Empty means
-	// the latest start first.
+	// Sort is the duration or the count that orders lifecycles, the highest first, or with Reverse the lowest. Empty
+	// means the latest start first.
 	Sort    string
 	Reverse bool
 	// Limit and After are as in Query.
@@ -65,8 +65,8 @@ func (c *Client) FindPages(ctx context.Context, q Question) iter.Seq2[*api.Lifec
 	}
 }
 
-// Grouping asks for statistics. Limit, After and Reverse of the question do not count. Its Sort is "count", or a quantile
-// as in "p95"; empty means the newest period first, then the largest group.
+// Grouping asks for statistics. Limit, After and Reverse of the question do not count. Its Sort is "count", or a
+// quantile as in "p95"; empty means the newest period first, then the largest group.
 type Grouping struct {
 	Question
 	// By are the keys of the groups: see store.ParseBy. Without any, all are one group.

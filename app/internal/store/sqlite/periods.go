@@ -47,7 +47,7 @@ func periods(
 		text = fmt.Sprintf("((%s) * %d + z / %d + %d)", beginning, offsetRange, int64(time.Second), offsetRange/2)
 		return "(SELECT " + text + " FROM " + local + ")", args, nil
 	case store.Week:
-		days := "(SELECT " + floor("s", secondsADay*int64(time.Second)) + fmt.Sprintf(" + %d AS d FROM ", firstMonday) + local + ")"
+		days := fmt.Sprintf("(SELECT %s + %d AS d FROM %s)", floor("s", secondsADay*int64(time.Second)), firstMonday, local)
 		return "(SELECT " + floor("d", 7) + " FROM " + days + ")", args, nil
 	case store.Day:
 	}

@@ -79,8 +79,8 @@ func firstRanked(
 		at := nanos(place.Start)
 		behind := &filter{}
 		sameRank(behind, place.Rank)
-		behind.add("(s.start < ? OR s.start = ? AND ((SELECT t.id FROM traces AS t WHERE t.num = s.trace), s.span) < (?, ?))",
-			at, at, place.Trace[:], place.Span[:])
+		behind.add("(s.start < ? OR s.start = ? AND ((SELECT t.id FROM traces AS t WHERE t.num = s.trace), s.span) < "+
+			"(?, ?))", at, at, place.Trace[:], place.Span[:])
 		if place.Rank.Known {
 			chosen.add("(s.x "+sign+" ? OR s.x IS NULL OR "+behind.all()+")",
 				append([]any{place.Rank.Value}, behind.args...)...)

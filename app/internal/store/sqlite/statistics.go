@@ -60,9 +60,10 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 	}
 	to = append(to, &group.Count, &group.With, &quantiles, &groups)
 	columns := strings.Join(of.columns, ", ")
+	rows := of.before + questions.From(columns, of.before, f.String()) + of.joins + f.String() + of.end
 	err = database.Scan(ctx, from,
-		"SELECT *, count(*) OVER () FROM (SELECT "+columns+" FROM "+of.before+questions.From(columns, of.before, f.String())+
-			of.joins+f.String()+of.end+" GROUP BY "+strings.Join(of.keys, ", ")+") ORDER BY "+orderOf(q, of.keys)+" LIMIT ?",
+		"SELECT *, count(*) OVER () FROM (SELECT "+columns+" FROM "+rows+" GROUP BY "+strings.Join(of.keys, ", ")+
+			") ORDER BY "+orderOf(q, of.keys)+" LIMIT ?",
 		slices.Concat(f.args, of.last, []any{store.MaxGroups}), to, func() error {
 			one := group
 			for i, by := range q.By {

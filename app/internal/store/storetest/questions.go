@@ -47,8 +47,9 @@ func Questions(t *testing.T, reading Reading) {
 	for name, test := range map[string]func(*testing.T, Reading){
 		"Find": testFind, "FindTies": testFindTies, "FindRandom": testFindRandom, "FindVersions": testFindVersions,
 		"FindSorted": testFindSorted, "FindSortedRandom": testFindSortedRandom,
-		"Group": testGroup, "GroupKeys": testGroupKeys, "GroupPeriods": testGroupPeriods, "GroupChanges": testGroupChanges,
-		"GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
+		"Group": testGroup, "GroupKeys": testGroupKeys, "GroupPeriods": testGroupPeriods,
+		"GroupChanges": testGroupChanges,
+		"GroupRandom":  testGroupRandom, "Search": testSearch, "Names": testNames,
 		"Ended": testQuestionEnded, "Rollups": testRollups, "Samples": testSamples,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, reading) })
