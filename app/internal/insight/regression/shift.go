@@ -126,9 +126,9 @@ func (s *shift) large(o Options) bool {
 		max(s.Effect, -s.Effect) >= o.Effect && math.Abs(s.log) >= math.Log(o.Ratio)
 }
 
-// ramp reports whether values change slowly through the segments rather than at their borders, and returns the begin and
-// the end of the slope. Of the two forms, the Bayesian information criterion decides: a slope between two levels has
-// four parameters, and steps have one for each place and each level.
+// ramp reports whether values change slowly through the segments rather than at their borders, and returns the begin
+// and the end of the slope. The Bayesian information criterion decides: a slope between two levels has four parameters,
+// and steps have one for each place and each level.
 func ramp(values []float64, segments []segment) (from, to int, yes bool) {
 	first, last := segments[0], segments[len(segments)-1]
 	stride := 1 + (last.to-first.from)/longest
