@@ -199,7 +199,7 @@ func (m *maker) run(i int) {
 					tag++
 				}
 				if p.Kind == Two {
-					requests = "cpu=2"
+					requests = fmt.Sprintf("cpu=%d", 2+i)
 				}
 				p.From, p.Factor.Value = at, image()
 			}
