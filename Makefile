@@ -150,7 +150,7 @@ test: ## Test every part, in 15 to 25 minutes; the first run builds Kubernetes i
 	$(MAKE) "$$short" e2e
 
 .PHONY: test-all
-test-all: vet unit chart-test release-unit release-test operator-oldest scheduler-conformance lab-test cluster-test web-test e2e sso upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit chart-test rules-test release-unit release-test operator-oldest scheduler-conformance lab-test cluster-test web-test e2e sso upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -322,6 +322,10 @@ manifests: ## Render deploy/, the manifests of lifeline install and docs/guides/
 chart-test: ## The Helm chart: lint, golden renders, and whether the rendered manifests are stale
 	@cd tools/chart && GOWORK=off go test $(SHORT) ./...
 
+.PHONY: rules-test
+rules-test: bin/promtool ## The alert rules and the queries of the dashboard, by promtool; builds it for some minutes
+	@cd tools/chart && GOWORK=off LIFELINE_PROMTOOL=$(CURDIR)/bin/promtool go test -run 'TestRules|TestDashboard' ./...
+
 .PHONY: lint
 lint: $(LINTER) ## golangci-lint in every module
 	@status=0
@@ -354,6 +358,9 @@ bin/cyclonedx-gomod: tools/cyclonedx-gomod.mod tools/cyclonedx-gomod.sum
 
 bin/krew bin/validate-krew-manifest: bin/%: tools/krew.mod tools/krew.sum
 	$(call tool,sigs.k8s.io/krew/cmd/$*)
+
+bin/promtool: tools/promtool.mod tools/promtool.sum
+	$(call tool,github.com/prometheus/prometheus/cmd/promtool)
 
 bin/helm: lab/internal/build/modules/helm.mod lab/internal/build/modules/helm.sum
 	$(call tool,helm.sh/helm/v4/cmd/helm)

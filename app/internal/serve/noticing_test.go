@@ -62,7 +62,7 @@ func beginNotices(t *testing.T, dir, url string) *noticesLife {
 func (l *noticesLife) see(t *testing.T, now time.Time, problems problem.List) {
 	t.Helper()
 	of := &look{Changes: &journal.Changes{AsOf: now, State: map[string][]byte{}}}
-	l.tell(of, nil, &problem.Snapshot{List: problems}, now)
+	l.tell(of, nil, nil, &problem.Snapshot{List: problems}, now)
 	must(t, l.journal.Commit(t.Context(), of.Changes))
 	l.board.Stored()
 }
