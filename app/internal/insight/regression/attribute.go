@@ -289,8 +289,8 @@ func (c *scene) weigh(next *candidate, inside func(*object) bool) bool {
 	if len(reference) >= fewest {
 		next.Share = min(max(1-middle(reference)/c.of.log, 0), 1)
 	}
-	next.score = explained(append(slices.Clone(own), with...), append(slices.Clone(ownWithout), without...), c.of.log)
-	a, b := append(own, with...), append(ownWithout, without...)
+	a, b := slices.Concat(own, with), slices.Concat(ownWithout, without)
+	next.score = explained(a, b, c.of.log)
 	if next.New {
 		b = append(b, former...)
 	}

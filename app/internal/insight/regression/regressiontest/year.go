@@ -159,7 +159,7 @@ func (m *maker) plant() {
 			case Upgrade:
 				at := upgrades[i]
 				p.Factor = sample.Attribute{Name: sample.Kubelet, Value: version(at + 1)}
-				p.Phase, p.From = []string{"sandbox", "schedule"}[i], m.upgrades[at]
+				p.Phase, p.From = []string{"sandbox", "schedule"}[i%2], m.upgrades[at]
 			}
 			m.year.Planted = append(m.year.Planted, p)
 		}
