@@ -78,8 +78,11 @@ func NewBoard(receivers []Receiver, data []byte) (*Board, error) {
 	b := &Board{}
 	for _, r := range receivers {
 		b.receivers = append(b.receivers, &receiver{
-			Receiver: r, told: map[string]*told{}, slower: map[string]*toldSlower{}, worse: map[trace.TraceID]time.Time{},
-			wake: make(chan struct{}, 1),
+			Receiver: r,
+			told:     map[string]*told{},
+			slower:   map[string]*toldSlower{},
+			worse:    map[trace.TraceID]time.Time{},
+			wake:     make(chan struct{}, 1),
 		})
 	}
 	if len(data) == 0 {
@@ -100,7 +103,8 @@ func (b *Board) receiver(name string) *receiver {
 
 // Look adds the notices that are due at the time now. problems are all present ones; if they are not, or
 // have no time, no problem counts as ended. Only problems of the list begin. finished are the changes that have ended
-// since the last look, and the amendments of earlier ones. silent means that another server delivers the notices: they count as told.
+// since the last look, and the amendments of earlier ones. silent means that another server delivers the notices: they
+// count as told.
 //
 // After a restart, no problem counts as ended for problem.Lasting: the engine may have lost its state.
 func (b *Board) Look(now time.Time, problems *problem.Snapshot, finished []*span.Trace, silent bool) {
