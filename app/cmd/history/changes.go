@@ -3,12 +3,14 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
@@ -51,7 +53,8 @@ func (w *writer) deployment(
 	root := w.reconcile(nil, kind.Deployment.Kind, "deployment-controller", a.namespace, a.name, 0, outcome)
 	root.Facts.Workload = a.workload()
 	w.write(root, "update", by, 0).Changes = []span.FieldChange{change}
-	root.Attributes = append(root.Attributes, span.KeyEdits.StringSlice([]string{edit}))
+	root.Attributes = append(root.Attributes, span.KeyFields.StringSlice([]string{change.Path}),
+		span.KeyEdits.StringSlice([]string{edit}))
 	return root
 }
 
@@ -185,9 +188,9 @@ func (w *writer) scale(a *application, to int, at time.Time) {
 func (w *writer) configure(a *application, at time.Time) {
 	w.begin(at)
 	root := w.reconcile(nil, kind.ConfigMap.Kind, a.author.actor, a.namespace, a.name+"-config", 0, span.Converged)
-	w.write(root, "update", a.author, 0).Changes = []span.FieldChange{
-		{Path: "data.log_level", Operation: span.FieldReplaced},
-	}
+	change := span.FieldChange{Path: "data.log_level", Operation: span.FieldReplaced}
+	w.write(root, "update", a.author, 0).Changes = []span.FieldChange{change}
+	root.Attributes = append(root.Attributes, span.KeyFields.StringSlice([]string{change.Path}))
 	w.end(root, 0)
 	w.finish(span.Converged, "")
 }
@@ -272,9 +275,13 @@ func (w *writer) removedPod(set *span.Span, a *application, n int) time.Duration
 	return w.after(gone)
 }
 
-// prepare adds the phases of a Pod before its image, and returns their end.
+// prepare adds the phases of a Pod before its image, and returns their end. One of some Pods waits for a new Node.
 func (w *writer) prepare(pod *span.Span, ref object.Ref, from time.Duration) time.Duration {
-	bound := w.phase(pod, span.NameSchedule, ref, from, from+w.between(5*time.Millisecond, 60*time.Millisecond))
+	waits := w.between(5*time.Millisecond, 60*time.Millisecond)
+	if n := time.Duration(binary.BigEndian.Uint16(pod.ID[:])); n%waiting == 0 {
+		waits += 20*time.Second + n*time.Millisecond
+	}
+	bound := w.phase(pod, span.NameSchedule, ref, from, from+waits)
 	bound.Service = "kube-scheduler"
 	at := w.after(bound)
 	takes := w.between(200*time.Millisecond, 1500*time.Millisecond)
@@ -292,6 +299,9 @@ func (w *writer) pull(pod *span.Span, ref object.Ref, image string, from time.Du
 		takes *= slowdown
 	case !first && w.month.since(mirrorFrom, w.at):
 		takes *= mirrored
+	}
+	if insight.Attribute(pod, span.KeyNodePool) == spot {
+		takes = time.Duration(float64(takes) * spotSlowdown)
 	}
 	s := w.phase(pod, span.NamePull, ref, from, from+takes)
 	s.Attributes = append(s.Attributes, span.KeyContainer.String("app"), span.KeyImage.String(image))

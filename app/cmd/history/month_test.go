@@ -54,7 +54,7 @@ func TestStored(t *testing.T) {
 	if stats.Traces != int64(len(traces)) || stats.Spans != int64(spans) {
 		t.Errorf("the archive has %d traces of %d spans, want %d of %d", stats.Traces, stats.Spans, len(traces), spans)
 	}
-	h, err := serving(archive, example.End)
+	h, err := serving(archive, example.End, func() time.Time { return example.End })
 	if err != nil {
 		t.Fatal(err)
 	}

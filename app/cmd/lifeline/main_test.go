@@ -75,10 +75,10 @@ func TestCommandLine(t *testing.T) {
 			"", "lifeline", "regressions --server=", 1, "", "lifeline: there is no server",
 		},
 		"RegressionsComplete": {
-			"completion of fields", "lifeline", "__complete regressions --where nod", 0, "node\n", "",
+			"completion of fields", "lifeline", "__complete regressions --where nod", 0, "node\tnode of a Pod", "",
 		},
 		"CompareComplete": {
-			"completion of the second question", "lifeline", "__complete compare --and nod", 0, "node\n", "",
+			"completion of the second question", "lifeline", "__complete compare --and nod", 0, "node\tnode of a Pod", "",
 		},
 		"LsSelector": {"", "lifeline", "ls -l a=b=c", 1, "", "lifeline: --selector \"a=b=c\": "},
 		"LsMany": {
@@ -151,7 +151,7 @@ func TestCommandLine(t *testing.T) {
 			"lifeline: unknown output \"xml\": known are table, wide, json, yaml, name, csv\n",
 		},
 		"FindGroups": {
-			"completion of fields", "lifeline", "__complete find --group-by nod", 0, "node\n", "",
+			"completion of keys", "lifeline", "__complete find --by image,nod", 0, "image,node\n", "",
 		},
 		"FindWords": {
 			"completion of a question", "lifeline", "__complete find phase.pul", 0, "phase.pull\tpulls of images\n", "",

@@ -19,11 +19,13 @@ func worsened() (t *span.Trace, web, api, pod object.Ref) {
 	root := b.Deployment(nil, 0, 4200)
 	p := b.Pod(root, "web-1", 100, 4000)
 	other := *root
-	other.ID, other.Parent, other.Object = span.DeriveID(b.Trace.ID, "api"), root.ID, spantest.Ref("apps", "Deployment", "api")
+	other.ID, other.Parent = span.DeriveID(b.Trace.ID, "api"), root.ID
+	other.Object = spantest.Ref("apps", "Deployment", "api")
 	a := span.Aftermath{
 		Converged: root.End.Time, Window: 30 * time.Minute, Latest: root.End.Add(9 * time.Minute),
-		Incidents:    span.Incidents{Restarts: 14, Exits: []span.Exit{{Container: "app", Code: 137, Reason: "OOMKilled", Count: 14}}},
-		BeforeWindow: 24 * time.Hour,
+		BeforeWindow: 24 * time.Hour, Incidents: span.Incidents{
+			Restarts: 14, Exits: []span.Exit{{Container: "app", Code: 137, Reason: "OOMKilled", Count: 14}},
+		},
 	}
 	at := span.Time{Time: a.Latest}
 	b.Trace.Outcome = span.Converged

@@ -181,8 +181,8 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	return a
 }
 
-// aftermath returns what happened to the Pods below own afterwards; nil without anything. Those of the whole change count
-// for the root. An aftermath is of the Pods of a workload, not of one of them.
+// aftermath returns what happened to the Pods below own afterwards; nil without anything. Those of the whole change
+// count for the root. An aftermath is of the Pods of a workload, not of one of them.
 func aftermath(t *span.Trace, root, own *span.Span) *span.Aftermath {
 	return span.AftermathWhere(t, func(s *span.Span) bool {
 		return own == root || !kind.Pod.Is(own.Object.Kind) && slices.ContainsFunc(t.Spans, func(pod *span.Span) bool {

@@ -115,6 +115,9 @@ func describe(t *testing.T) []byte {
 			if p.values != nil {
 				of["enum"] = p.values
 			}
+			if p.many {
+				of = dict{"type": "array", "items": of}
+			}
 			list = append(list, dict{
 				"name": name, "in": "query", "required": slices.Contains(required, name), "description": p.meaning,
 				"schema": of,

@@ -60,15 +60,15 @@ func (h *handlers) routes() []route {
 		{"traces", "Traces, newest first", join(filters, pages, "id", "where"), reflect.TypeFor[Page](), listTraces},
 		{
 			"lifecycles",
-			"Lifecycles that match a question, newest first",
-			join([]string{"where", "namespace"}, ages, pages...),
+			"Lifecycles that match a question, newest first, or by a value of all that match",
+			join([]string{"where", "namespace", "sort", "reverse"}, ages, pages...),
 			reflect.TypeFor[LifecyclePage](),
 			listLifecycles,
 		},
 		{
 			"groups",
 			"Statistics of the lifecycles that match a question",
-			join([]string{"where", "namespace", "by", "of", "quantiles", "tz", "changes", "state"}, ages),
+			join([]string{"where", "namespace", "by", "of", "quantiles", "tz", "sort", "changes", "state"}, ages),
 			reflect.TypeFor[GroupPage](),
 			groupLifecycles,
 		},
@@ -122,6 +122,8 @@ func (h *handlers) routes() []route {
 // format of JSON Schema.
 type parameter struct {
 	format, meaning string
+	// many: the parameter may be repeated.
+	many bool
 	// from and to bound a number, and values are all values of a text; both may be empty.
 	from, to int
 	values   []string
@@ -198,13 +200,23 @@ var parameters = map[string]parameter{
 		values:  parts,
 	},
 	"where": {format: "string", meaning: "a condition in CEL on a lifecycle, as in kind == \"Pod\""},
-	"by":    {format: "string", meaning: "the text that makes groups, such as namespace or labels[\"app\"], or day"},
+	"by": {
+		format: "string", many: true,
+		meaning: "a key of the groups: a text such as namespace or labels[\"app\"], a list such as image, or hour, day or " +
+			"week; several give groups by all of them",
+	},
+	"sort": {
+		format: "string",
+		meaning: "order lifecycles by a duration or a count, as in phase.pull or restarts, the highest first; groups by " +
+			"count, or by a quantile, as in p95",
+	},
+	"reverse": {format: "boolean", meaning: "the lowest of sort first"},
 	"of": {
 		format:  "string",
 		meaning: "the duration of the quantiles, as in ended.readiness - began.pull; duration by default",
 	},
 	"quantiles": {format: "string", meaning: "numbers from 0 to 1, separated by commas"},
-	"tz":        {format: "string", meaning: "time zone of days, such as Europe/Berlin; UTC by default"},
+	"tz":        {format: "string", meaning: "time zone of hours, days and weeks, such as Europe/Berlin; UTC by default"},
 	"ended": {
 		format:  "string",
 		meaning: "a time (RFC 3339): begin with the traces that ended after it, too",

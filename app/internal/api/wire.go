@@ -144,11 +144,17 @@ type LifecyclePage struct {
 	Since      *time.Time `json:"since,omitempty"`
 	// Uses has the fields that the question uses.
 	Uses []string `json:"uses"`
+	// Sort is the expression that orders the lifecycles, and SortType its type, duration or int. Both are absent in the
+	// order of the starts.
+	Sort     string `json:"sort,omitempty"`
+	SortType string `json:"sortType,omitempty"`
 }
 
-// Group is the statistics of the lifecycles with one value of By.
+// Group is the statistics of the lifecycles with the same values of the keys.
 type Group struct {
-	Value string `json:"value"`
+	// Value is that of the first key, and Values those of all, if there are several.
+	Value  string   `json:"value"`
+	Values []string `json:"values,omitempty"`
 	// Count counts all, and With those that have a value of Of.
 	Count int64 `json:"count"`
 	With  int64 `json:"with"`
@@ -156,10 +162,14 @@ type Group struct {
 	Quantiles []Seconds `json:"quantiles,omitempty"`
 }
 
-// GroupPage has the groups, the largest first, or days the newest first.
+// GroupPage has the groups: the newest hour, day or week first, then the largest group, or in the order of the request.
 type GroupPage struct {
-	// By and Of are expressions; each may be empty. Quantiles are fractions.
-	By        string    `json:"by,omitempty"`
+	// By is the first key, and Keys has all, if there are several. Lists are the keys that are lists: a lifecycle counts
+	// in the group of each element.
+	By    string   `json:"by,omitempty"`
+	Keys  []string `json:"keys,omitempty"`
+	Lists []string `json:"lists,omitempty"`
+	// Of is an expression; it may be empty. Quantiles are fractions.
 	Of        string    `json:"of,omitempty"`
 	Quantiles []float64 `json:"quantiles,omitempty"`
 	Groups    []Group   `json:"groups"`
@@ -292,8 +302,10 @@ type Error struct {
 	Code int `json:"code"`
 	// Message is a sentence for people: the problem, and the next step.
 	Message string `json:"message"`
-	// Parameter is "where", "of" or "by" for an error in the expression of that parameter; empty otherwise.
+	// Parameter is "where", "of", "by" or "sort" for an error in the expression of that parameter; empty otherwise.
 	Parameter string `json:"parameter,omitempty"`
+	// Index is the number of the value of a repeated parameter, from 0.
+	Index int `json:"index,omitempty"`
 	// Line and Column are the place of an error in an expression, from 1; 0 in other errors. A column is
 	// a character. Hint is a way out; it may be empty.
 	Line   int    `json:"line,omitempty"`

@@ -227,7 +227,7 @@ func renewed(a *answer.Answer, present answer.Answer, target cli.Target) answer.
 	switch {
 	case present.State.Bad() && (!a.State.Bad() || vague(a, target) && present.Category != a.Category):
 		out = present
-		out.Cause, out.Start, out.Later = a.Cause, a.Start, true
+		out.Cause, out.Start, out.Later, out.Aftermath = a.Cause, a.Start, true, a.Aftermath
 		if a.End.IsZero() && a.Category != "" { // not an ordinary wait of a run
 			out.Since, out.Later = a.Since, false
 		}
@@ -235,7 +235,7 @@ func renewed(a *answer.Answer, present answer.Answer, target cli.Target) answer.
 		out.Reason = present.Reason // with its counts of today
 	case present.State == answer.Held && !a.State.Bad():
 		out = present
-		out.Cause, out.Start, out.Later = a.Cause, a.Start, true
+		out.Cause, out.Start, out.Later, out.Aftermath = a.Cause, a.Start, true, a.Aftermath
 	case present.Note != "" && !a.State.Bad():
 		out.Note, out.Category, out.Fields, out.Since = present.Note, present.Category, present.Fields, present.Since
 		out.Later = true

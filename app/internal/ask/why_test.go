@@ -158,6 +158,10 @@ func TestWhyRenewed(t *testing.T) {
 	if got := renewed(&fine, held, cli.Target{}); got.State != answer.Held || got.Reason != held.Reason || !got.Later {
 		t.Errorf("a held object: got %+v", got)
 	}
+	fine.Aftermath = "3 restarts in 2 min"
+	if got := renewed(&fine, now, cli.Target{}); got.State != answer.Stuck || got.Aftermath != fine.Aftermath {
+		t.Errorf("a broken object after a change: got %+v", got)
+	}
 	if diff := cmp.Diff(failed, renewed(&failed, now, cli.Target{})); diff != "" {
 		t.Errorf("another reason: -want +got:\n%s", diff)
 	}

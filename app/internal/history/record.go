@@ -25,6 +25,9 @@ type Record struct {
 	Events   []*Event
 	// Folded means that older versions were forgotten.
 	Folded bool
+	// Aftermath is the number of the aftermath that counts the incidents of the Pod; 0 without one. Beside Folded it
+	// needs no memory.
+	Aftermath int32
 	// Above are the last known owners. The engine's index of dependants uses them.
 	Above []object.Owner `state:"-"`
 	// Extra holds the requests, the last known relations and the names; nil without any of these.

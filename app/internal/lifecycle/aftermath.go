@@ -29,17 +29,17 @@ const (
 	maxOwners = 8
 )
 
-// aftermaths collects what happens to the Pods of changes after their convergence (rule L11). It reads the observations as
-// they come: those of one object are in order. A derivation never depends on it. All fields but known, window and worse
-// are saved.
+// aftermaths collects what happens to the Pods of changes after their convergence (rule L11). It reads the
+// observations as they come: those of one object are in order. A derivation never depends on it. All fields but known,
+// window, places and worse are saved.
 type aftermaths struct {
 	known index.View
 	// window is Options.Aftermath; 0 collects nothing.
 	window time.Duration
 
-	// changes are those within their window, and pods the Pods that they made and that still exist.
+	// changes are those within their window. last is the last number of a series: the records of its Pods have it.
 	changes map[trace.TraceID]*aftermath
-	pods    map[types.UID]podOfChange
+	last    int32
 	// days are the incidents of each workload in the last time, by the UID of the topmost owner.
 	days map[types.UID]*days
 	// probes are the counts of the Events about failed probes, by the UID of the Event.
@@ -47,8 +47,15 @@ type aftermaths struct {
 	// since is the time from which the days are known.
 	since time.Time
 
-	// worse are the changes with incidents.
-	worse map[trace.TraceID]struct{}
+	// places are the series by number, and worse the changes with incidents.
+	places map[int32]place
+	worse  map[trace.TraceID]struct{}
+}
+
+// place is a series of a change.
+type place struct {
+	change trace.TraceID
+	series int
 }
 
 // aftermath is that of one change.
@@ -63,7 +70,8 @@ type aftermath struct {
 // afterSeries is the aftermath of the Pods of one workload.
 type afterSeries struct {
 	workload types.UID
-	// left is the number of the Pods that still exist.
+	// id is the number of the series among all, and left the number of the Pods that still exist.
+	id   int32
 	left int
 	// since and before are the incidents after the convergence, and in the time period before the change.
 	since, before span.Incidents
@@ -77,27 +85,22 @@ type afterSeries struct {
 	open     bool
 }
 
-// podOfChange is the place of a Pod: the change that made it, and the series there.
-type podOfChange struct {
-	change trace.TraceID
-	series int
-}
-
 func newAftermaths(known index.View, window time.Duration) *aftermaths {
 	return &aftermaths{
 		known: known, window: window,
-		changes: map[trace.TraceID]*aftermath{}, pods: map[types.UID]podOfChange{}, days: map[types.UID]*days{},
-		probes: map[string]probe{}, worse: map[trace.TraceID]struct{}{},
+		changes: map[trace.TraceID]*aftermath{}, days: map[types.UID]*days{}, probes: map[string]probe{},
+		places: map[int32]place{}, worse: map[trace.TraceID]struct{}{},
 	}
 }
 
 // off reports whether nothing is collected.
 func (a *aftermaths) off() bool { return a.window <= 0 }
 
-// complete derives the changes with incidents, after a restoration.
+// complete derives the places of the series and the changes with incidents, after a restoration.
 func (a *aftermaths) complete() {
 	for id, of := range a.changes {
 		for i := range of.series {
+			a.places[of.series[i].id] = place{id, i}
 			if of.series[i].number > 0 || of.series[i].open {
 				a.worse[id] = struct{}{}
 			}
@@ -123,8 +126,8 @@ func (a *aftermaths) version(t *change.Timeline, before, v *history.Version) {
 	}
 }
 
-// event adds the failures of probes that an Event shows, unless the Pod is being deleted. A list shows what may have been
-// before.
+// event adds the failures of probes that an Event shows, unless the Pod is being deleted. A list shows what may have
+// been before.
 func (a *aftermaths) event(t *change.Timeline, o *observation.Observation) {
 	if a.off() || o.Event.Reason != unhealthy || !kind.Pod.Is(t.Ref.Kind) {
 		return
@@ -149,18 +152,15 @@ func (a *aftermaths) add(t *change.Timeline, one incident) {
 	if of := a.workload(t); of != "" {
 		a.day(of, one)
 	}
-	place, known := a.pods[t.Ref.UID]
-	if !known {
-		return
-	}
-	if of := a.changes[place.change]; of != nil && of.add(place.series, t.Ref, one, a.window) {
-		a.worse[place.change] = struct{}{}
+	at, known := a.places[t.Aftermath]
+	if known && a.changes[at.change].add(at.series, t.Ref, one, a.window) {
+		a.worse[at.change] = struct{}{}
 	}
 }
 
 // add adds an incident of a Pod. It reports whether the incident is within the window.
 func (of *aftermath) add(series int, pod object.Ref, one incident, window time.Duration) bool {
-	if of.at.IsZero() || !one.at.After(of.at) || one.at.Sub(of.at) > window || series >= len(of.series) {
+	if of.at.IsZero() || !one.at.After(of.at) || one.at.Sub(of.at) > window {
 		return false
 	}
 	s := &of.series[series]
@@ -173,15 +173,11 @@ func (of *aftermath) add(series int, pod object.Ref, one incident, window time.D
 }
 
 // gone ends the collection for a removed Pod.
-func (a *aftermaths) gone(uid types.UID) {
-	place, known := a.pods[uid]
-	if !known {
-		return
+func (a *aftermaths) gone(t *change.Timeline) {
+	if at, known := a.places[t.Aftermath]; known {
+		a.changes[at.change].series[at.series].left--
 	}
-	delete(a.pods, uid)
-	if of := a.changes[place.change]; of != nil && place.series < len(of.series) {
-		of.series[place.series].left--
-	}
+	t.Aftermath = 0
 }
 
 // take begins the aftermath of a change that is handed out: l, with the spans of t. revisable means that it may still
@@ -203,12 +199,14 @@ func (a *aftermaths) take(l *change.Lineage, t *span.Trace, revisable bool) {
 		return
 	}
 	for _, above := range slices.Sorted(maps.Keys(made)) {
-		s := afterSeries{workload: above}
+		a.last = max(1, a.last+1) // a number of old is in no record any more
+		s := afterSeries{workload: above, id: a.last}
+		a.places[s.id] = place{l.ID, len(of.series)}
 		s.before, s.period = a.before(above, root.Start.Time)
 		for _, pod := range made[above] {
 			if pod.Removal == nil {
 				s.left++
-				a.pods[pod.Ref.UID] = podOfChange{l.ID, len(of.series)}
+				pod.Aftermath = s.id
 			}
 		}
 		of.series = append(of.series, s)
@@ -246,7 +244,7 @@ func (a *aftermaths) joins(r *change.Reconciliation) {
 	for i := range of.series {
 		if of.series[i].workload == above {
 			of.series[i].left++
-			a.pods[r.Timeline.Ref.UID] = podOfChange{r.Lineage.ID, i}
+			r.Timeline.Aftermath = of.series[i].id
 			return
 		}
 	}
@@ -256,7 +254,7 @@ func (a *aftermaths) joins(r *change.Reconciliation) {
 func (a *aftermaths) due(now time.Time) bool {
 	for id := range a.worse {
 		of := a.changes[id]
-		if of == nil || a.over(of, now) || slices.ContainsFunc(of.series, func(s afterSeries) bool {
+		if a.over(of, now) || slices.ContainsFunc(of.series, func(s afterSeries) bool {
 			return s.due(now)
 		}) {
 			return true
@@ -280,10 +278,6 @@ func (a *aftermaths) over(of *aftermath, now time.Time) bool {
 func (a *aftermaths) report(now time.Time, add func(trace.TraceID, []*span.Span)) {
 	for _, id := range slices.SortedFunc(maps.Keys(a.worse), compareIDs) {
 		of := a.changes[id]
-		if of == nil {
-			delete(a.worse, id)
-			continue
-		}
 		over := a.over(of, now)
 		var spans []*span.Span
 		for i := range of.series {
@@ -297,8 +291,7 @@ func (a *aftermaths) report(now time.Time, add func(trace.TraceID, []*span.Span)
 			add(id, spans)
 		}
 		if over {
-			delete(a.changes, id)
-			delete(a.worse, id)
+			a.drop(id)
 		}
 	}
 }
@@ -317,17 +310,20 @@ func (s *afterSeries) span(id trace.TraceID, of *aftermath, series int, window t
 	}
 }
 
-// forget forgets the changes that are over, and what the next aftermaths do not need. taken are the remembered traces.
-func (a *aftermaths) forget(now time.Time, taken map[trace.TraceID]change.Taken) {
+// forget forgets the changes that are over, and what the next aftermaths do not need. taken are the remembered traces,
+// and objects all objects.
+func (a *aftermaths) forget(
+	now time.Time, taken map[trace.TraceID]change.Taken, objects map[types.UID]*change.Timeline,
+) {
 	for id, of := range a.changes {
 		_, remembered := taken[id]
 		if _, worse := a.worse[id]; !worse && a.over(of, now) || of.at.IsZero() && !remembered {
-			delete(a.changes, id)
+			a.drop(id)
 		}
 	}
-	for uid, place := range a.pods {
-		if a.changes[place.change] == nil {
-			delete(a.pods, uid)
+	for _, t := range objects {
+		if _, known := a.places[t.Aftermath]; !known {
+			t.Aftermath = 0
 		}
 	}
 	for uid, d := range a.days {
@@ -340,7 +336,16 @@ func (a *aftermaths) forget(now time.Time, taken map[trace.TraceID]change.Taken)
 			delete(a.probes, uid)
 		}
 	}
-	a.pods, a.changes = shrunk(a.pods), shrunk(a.changes)
+	a.changes, a.places = shrunk(a.changes), shrunk(a.places)
+}
+
+// drop forgets a change.
+func (a *aftermaths) drop(id trace.TraceID) {
+	for i := range a.changes[id].series {
+		delete(a.places, a.changes[id].series[i].id)
+	}
+	delete(a.changes, id)
+	delete(a.worse, id)
 }
 
 // workload returns the UID of the topmost controller above a Pod; "" without one.

@@ -19,8 +19,8 @@ import (
 var aftermathOptions = Options{Cluster: "test", Aftermath: 30 * time.Minute}
 
 // afterwards plays the story with a look every 5 seconds, and until an hour after its end. It returns each span with an
-// aftermath: its time, the root of its trace, its number, the Pod and the sentence. The engine is saved and restored each
-// minute if saved is true. pick selects the observations.
+// aftermath: its time, the root of its trace, its number, the Pod and the facts. The engine is saved and restored each
+// minute if saved is true.
 func (s *story) afterwards(t *testing.T, saved bool) []string {
 	t.Helper()
 	e, at := New(aftermathOptions), epoch
@@ -47,8 +47,11 @@ func (s *story) afterwards(t *testing.T, saved bool) []string {
 		look(o.Seen)
 		e.Observe(o)
 	}
-	if look(s.now().Add(time.Hour)); len(e.after.changes)+len(e.after.pods)+len(e.after.worse) > 0 {
-		t.Errorf("after an hour, %d changes with %d Pods are kept", len(e.after.changes), len(e.after.pods))
+	look(s.now().Add(time.Hour))
+	for _, o := range e.index.Objects() {
+		if o.Aftermath != 0 || len(e.after.changes)+len(e.after.worse) > 0 {
+			t.Errorf("after an hour, %s is kept, and %d changes", o.Ref.Name, len(e.after.changes))
+		}
 	}
 	return out
 }
@@ -73,7 +76,9 @@ func exited(n, code int32, why string) func(*observation.State) {
 		st.Conditions = []observation.Condition{{Type: "Ready", Status: "False"}}
 		st.Pod.Containers = []observation.Container{{
 			Name: "app", Image: "registry/app:1", Restarts: n - 1,
-			State: &observation.ContainerState{Reason: why, ExitCode: code, Started: at.Add(-time.Second), Finished: at},
+			State: &observation.ContainerState{
+				Reason: why, ExitCode: code, Started: at.Add(-time.Second), Finished: at,
+			},
 		}}
 	}
 }
@@ -204,7 +209,8 @@ func TestAftermath(t *testing.T) {
 				"34m0s web converged 1 web-2-a: 1 eviction in 3 min (0 in the 31 min before)",
 				"35m0s web-2-b converged 1 web-2-b: 1 exit of a container in 60 s (0 in the 34 min before): " +
 					"container app exited with 1",
-				"36m0s web-2-b converged 2 web-2-b: 1 restart in 70 s (0 in the 34 min before): container app exited with 1",
+				"36m0s web-2-b converged 2 web-2-b: 1 restart in 70 s (0 in the 34 min before): " +
+					"container app exited with 1",
 				"1h2m0s web converged 2 over web-2-a: 1 eviction in 3 min (0 in the 31 min before)",
 				"1h5m0s web-2-b converged 3 over web-2-b: 1 restart in 70 s (0 in the 34 min before): " +
 					"container app exited with 1",
@@ -255,10 +261,12 @@ func TestAftermath(t *testing.T) {
 				s.crashes("web-2-a", 1, 2, 1, "Error")
 			},
 			[]string{
-				"22m0s web failed 1 web-2-a: 1 exit of a container in 60 s (0 in the 60 s before): container app exited with 1",
+				"22m0s web failed 1 web-2-a: 1 exit of a container in 60 s (0 in the 60 s before): " +
+					"container app exited with 1",
 				"23m0s web failed 2 web-2-a: 1 restart in 70 s (0 in the 60 s before): container app exited with 1",
 				"24m0s web failed 3 web-2-a: 2 restarts in 2 min (0 in the 60 s before): container app exited with 1",
-				"52m0s web failed 4 over web-2-a: 2 restarts in 2 min (0 in the 60 s before): container app exited with 1",
+				"52m0s web failed 4 over web-2-a: 2 restarts in 2 min (0 in the 60 s before): " +
+					"container app exited with 1",
 			},
 		},
 		"A command made two Pods": {

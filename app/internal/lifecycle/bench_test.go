@@ -65,9 +65,11 @@ func BenchmarkEngineLive(b *testing.B) {
 func BenchmarkEngineMemory(b *testing.B) {
 	readThousand(b) // fills the caches of the decoder
 	for b.Loop() {
-		open, arrived := memoryUsed(b)
+		open, arrived := memoryUsed(b, Options{Cluster: "bench"})
 		b.ReportMetric(open, "B/open-object")
 		b.ReportMetric(arrived, "B/converged-object")
+		_, after := memoryUsed(b, aftermathOptions)
+		b.ReportMetric(after/arrived, "converged-with-aftermath/converged")
 	}
 }
 
@@ -78,7 +80,7 @@ func TestMemory(t *testing.T) {
 		t.Skip("reads a large recording")
 	}
 	readThousand(t)
-	open, arrived := memoryUsed(t)
+	open, arrived := memoryUsed(t, aftermathOptions)
 	if open > 4096 || arrived > 1024 {
 		t.Errorf(
 			"state of an open object is %.0f bytes, want at most 4096; of a converged one %.0f, want at most 1024",
@@ -90,10 +92,10 @@ func TestMemory(t *testing.T) {
 
 // memory returns the engine's state per object in bytes: with all objects open, and after their
 // traces were taken. It reads the observations again, so that retained parts of them count.
-func memoryUsed(tb testing.TB) (open, arrived float64) {
+func memoryUsed(tb testing.TB, o Options) (open, arrived float64) {
 	tb.Helper()
 	before := heapSize()
-	e := New(Options{Cluster: "bench"})
+	e := New(o)
 	var end time.Time
 	func() {
 		for _, o := range readThousand(tb) {

@@ -68,7 +68,7 @@ func (k *retention) compact(all []*group, now time.Time, every bool) {
 		k.forgetFights(now)
 		k.memory.compacted = now
 		k.endpoints.forget(now)
-		k.after.forget(now, k.memory.taken)
+		k.after.forget(now, k.memory.taken, k.index.Objects())
 		k.groups.shrink()
 		k.endpoints.shrink()
 	}

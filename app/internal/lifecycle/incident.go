@@ -138,7 +138,7 @@ func occurred(o *observation.Observation) time.Time {
 const (
 	// maxDays bounds the workloads with remembered incidents, and maxParts the times of one workload.
 	maxDays, maxParts = 4096, 32
-	// daysKept is the time for which incidents are remembered. A change that begins now may be handed out an hour later.
+	// daysKept is the time for which incidents are remembered. A change that begins now may be handed out later.
 	daysKept = 2 * beforeWindow
 )
 

@@ -83,7 +83,7 @@ func (e *Engine) observeGone(o *observation.Observation) {
 	first, doubtful := e.index.PutGone(t, o)
 	if first {
 		e.memory.fates.Observed++
-		e.after.gone(t.Ref.UID)
+		e.after.gone(t)
 	}
 	for _, other := range append(doubtful, t) {
 		e.groups.doubt(other)

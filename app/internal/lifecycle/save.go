@@ -47,10 +47,10 @@ type state struct {
 	Endpoints       map[observation.EndpointKey]*endpoint
 	Problems        problem.Entries
 	Aftermaths      map[trace.TraceID]*aftermath
-	AftermathPods   map[types.UID]podOfChange
 	Incidents       map[types.UID]*days
 	Probes          map[string]probe
 	IncidentsSince  time.Time
+	LastAftermath   int32
 }
 
 // format is the format of states. Several timelines and the trail may have one request of the audit log.
@@ -77,8 +77,8 @@ func (e *Engine) state() *state {
 		Runs:    e.index.Runs(), Refused: e.index.Refused(), Nodes: e.index.Nodes(),
 		Taken: e.memory.taken, Late: e.late.facts, Series: e.memory.series, Contests: e.memory.contests,
 		Trail: &e.trail.State, Endpoints: e.endpoints.byKey, Problems: e.problems.tracker.Entries(),
-		Aftermaths: e.after.changes, AftermathPods: e.after.pods, Incidents: e.after.days, Probes: e.after.probes,
-		IncidentsSince: e.after.since,
+		Aftermaths: e.after.changes, Incidents: e.after.days, Probes: e.after.probes, IncidentsSince: e.after.since,
+		LastAftermath: e.after.last,
 	}
 }
 
@@ -137,6 +137,7 @@ func (e *Engine) restore(r io.Reader) error {
 		e.index.Restore(t)
 	}
 	e.last, e.memory.compacted, e.late.facts, e.after.since = s.Last, s.Compacted, s.Late, s.IncidentsSince
+	e.after.last = s.LastAftermath
 	return nil
 }
 

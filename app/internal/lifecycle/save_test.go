@@ -175,7 +175,7 @@ var unsaved = map[string][]string{
 	"Trail":      {"known", "tally", "doubts"},
 	"endpoints":  {"known", "pods", "slices", "pending"},
 	"amendments": {"trail", "memory", "after", "opts", "added"},
-	"aftermaths": {"known", "window", "worse"},
+	"aftermaths": {"known", "window", "places", "worse"},
 	"memory":     {"fates"},
 	"problems":   {"known", "groups", "touched", "off", "below", "moved", "held", "wakes", "spaces", "stirred"},
 	"Tracker":    {"cluster", "changed", "contents"},

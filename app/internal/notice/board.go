@@ -240,7 +240,7 @@ func (l *look) fail(all *presence, finished []*span.Trace) {
 		return
 	}
 	for _, t := range finished {
-		if !failed(t) || !l.selects(changed(t).Namespace) || l.wants(Started) && all.explains(t) {
+		if !failed(t) || !l.selects(ChangedObject(t).Namespace) || l.wants(Started) && all.explains(t) {
 			continue
 		}
 		if !l.add(aboutChange(t, l.now)) {
@@ -317,7 +317,7 @@ func uidOf(o *object.Ref) types.UID {
 
 // explains reports whether a problem has a failed change as its cause, or its object.
 func (p *presence) explains(t *span.Trace) bool {
-	of := changed(t)
+	of := ChangedObject(t)
 	return p.byTrace[t.ID.String()] || p.holder(&of) != nil
 }
 

@@ -209,11 +209,11 @@ func TestCountRegressions(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	var many []shift.Shift
-	for i := range maxLabels + 5 {
+	for i := range maxPairs + 5 {
 		many = append(many, slow("web", epoch, func(s *shift.Shift) { s.Namespace = time.Duration(i).String() }))
 	}
 	c.Report(report(many...))
-	if read(); len(got) != maxLabels+1 || got[Labels{Other, "pull", Other}] != 5 {
+	if read(); len(got) != maxPairs+1 || got[Labels{Other, "pull", Other}] != 5 {
 		t.Errorf("%d labels, %d others", len(got), got[Labels{Other, "pull", Other}])
 	}
 	c.Report(nil)

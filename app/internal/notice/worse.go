@@ -12,8 +12,8 @@ import (
 // worseKept is the time for which a change with a notice is remembered. It is longer than any aftermath.
 const worseKept = 25 * time.Hour
 
-// worsen adds notices about the aftermaths of changes, one for each change. An aftermath counts from its second span on:
-// the first has the first incident alone. The notice about a problem has its change already.
+// worsen adds notices about the aftermaths of changes, one for each change. An aftermath counts from its second span
+// on: the first has the first incident alone. The notice about a problem has its change already.
 func (l *look) worsen(all *presence, amendments []*span.Trace) {
 	for id, at := range l.worse {
 		if l.now.Sub(at) > worseKept {

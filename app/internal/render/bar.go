@@ -17,7 +17,7 @@ type scale struct {
 	now   time.Time
 }
 
-// newScale returns a scale from the first start to the last end of t. An aftermath is half an hour later, and not drawn.
+// newScale returns a scale from the first start to the last end of t. An aftermath is far later, and not drawn.
 func newScale(t *span.Trace, now time.Time) scale {
 	sc := scale{now: now}
 	var end time.Time

@@ -127,8 +127,10 @@ func TestListGolden(t *testing.T) {
 		"list-present-wide": {
 			"the reason is that of the change", present(), render.ListOptions{Present: broken(), Wide: true},
 		},
-		"list-aftermath":    {"then worse, with the facts", after(), render.ListOptions{Present: broken()}},
-		"list-aftermath-80": {"a mark, and the facts below", after(), render.ListOptions{Options: render.Options{Width: 80}}},
+		"list-aftermath": {"then worse, with the facts", after(), render.ListOptions{Present: broken()}},
+		"list-aftermath-80": {
+			"a mark, and the facts below", after(), render.ListOptions{Options: render.Options{Width: 80}},
+		},
 		"list-aftermath-160": {
 			"the facts in the row or below", after(), render.ListOptions{
 				Present: broken(), Options: render.Options{Width: 160},

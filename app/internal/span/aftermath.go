@@ -94,8 +94,8 @@ func (e Exit) alike(other Exit) bool {
 }
 
 // An aftermath is a span without length, named NameAftermath, below the root of its trace. It has a series for each
-// workload. Of a series, the span with the highest number is valid: its counts include those of the others. So the order
-// of the spans does not matter.
+// workload. Of a series, the span with the highest number is valid: its counts include those of the others. So the
+// order of the spans does not matter.
 
 // IsAftermath reports whether s has the aftermath of a change.
 func (s *Span) IsAftermath() bool { return s.Name == NameAftermath && s.Origin == nil }

@@ -64,7 +64,10 @@ func TestAftermathSentence(t *testing.T) {
 			"6 failed probes, 2 losses of readiness in 5 min (none in the day before)",
 		},
 		"An exit alone": {
-			Aftermath{Latest: converged.Add(5 * time.Minute), Incidents: Incidents{Exits: []Exit{{"app", 0, "Completed", 1}}}},
+			Aftermath{
+				Latest:    converged.Add(5 * time.Minute),
+				Incidents: Incidents{Exits: []Exit{{"app", 0, "Completed", 1}}},
+			},
 			"1 exit of a container in 5 min: container app exited with 0 (Completed)",
 		},
 	} {

@@ -4,6 +4,7 @@ package span
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -83,7 +84,7 @@ func ended(exits []Exit) (n int) {
 // before returns the same counts in the time before.
 func before(facts []fact) string {
 	if len(facts) == 1 {
-		return fmt.Sprint(facts[0].before)
+		return strconv.Itoa(facts[0].before)
 	}
 	var words []string
 	for _, f := range facts {

@@ -21,6 +21,11 @@ type Summary struct {
 	// Was and SettledAt are set after a claim that changed the outcome.
 	Was       string `json:"was"`
 	SettledAt string `json:"settledAt"`
+	// Aftermath is set for a converged change after incidents of its Pods.
+	Aftermath struct {
+		Text     string `json:"text"`
+		Restarts int    `json:"restarts"`
+	} `json:"aftermath"`
 
 	Reason  string `json:"reason"`
 	Spans   int    `json:"spans"`

@@ -196,7 +196,7 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 		return err
 	}
 	if h.phase == finished {
-		if c.moved || slices.ContainsFunc(t.Spans, (*span.Span).Revises) {
+		if c.moved || slices.ContainsFunc(t.Spans, (*span.Span).IsClaim) {
 			return c.conclude(ctx, h, c.all(false))
 		}
 		if err := m.index(ctx, h.num, t.Spans, true); err != nil {
@@ -209,7 +209,8 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 	sole, mentions := c.objects()
 	return m.Exec(
 		ctx, "UPDATE traces SET spans = ?1, writes = (SELECT count(*) FROM writes WHERE trace = ?2), "+
-			"digest = ?3, sole = ?4, mentions = ?5 WHERE num = ?2", len(c.of), h.num, h.stamp, sole, mentions,
+			"digest = ?3, sole = ?4, mentions = ?5, aftermath = ?6 WHERE num = ?2", len(c.of), h.num, h.stamp, sole,
+		mentions, encodeAftermath(span.AftermathOf(&span.Trace{ID: t.ID, Spans: c.all(true)})),
 	)
 }
 
