@@ -150,7 +150,7 @@ test: ## Test every part, in 15 to 25 minutes; the first run builds Kubernetes i
 	$(MAKE) "$$short" e2e
 
 .PHONY: test-all
-test-all: vet unit chart-test release-unit release-test operator-oldest scheduler-conformance lab-test cluster-test web-test e2e sso upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit chart-test rules-test release-unit release-test operator-oldest scheduler-conformance lab-test cluster-test web-test e2e sso upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -322,6 +322,10 @@ manifests: ## Render deploy/, the manifests of lifeline install and docs/guides/
 chart-test: ## The Helm chart: lint, golden renders, and whether the rendered manifests are stale
 	@cd tools/chart && GOWORK=off go test $(SHORT) ./...
 
+.PHONY: rules-test
+rules-test: bin/promtool ## The alert rules and the queries of the dashboard, by promtool; builds it for some minutes
+	@cd tools/chart && GOWORK=off LIFELINE_PROMTOOL=$(CURDIR)/bin/promtool go test -run 'TestRules|TestDashboard' ./...
+
 .PHONY: lint
 lint: $(LINTER) ## golangci-lint in every module
 	@status=0
@@ -355,6 +359,9 @@ bin/cyclonedx-gomod: tools/cyclonedx-gomod.mod tools/cyclonedx-gomod.sum
 bin/krew bin/validate-krew-manifest: bin/%: tools/krew.mod tools/krew.sum
 	$(call tool,sigs.k8s.io/krew/cmd/$*)
 
+bin/promtool: tools/promtool.mod tools/promtool.sum
+	$(call tool,github.com/prometheus/prometheus/cmd/promtool)
+
 bin/helm: lab/internal/build/modules/helm.mod lab/internal/build/modules/helm.sum
 	$(call tool,helm.sh/helm/v4/cmd/helm)
 
@@ -367,6 +374,13 @@ bench: ## Benchmarks; docs/performance.md holds figures of one run
 reasons: kubernetes ## Make things go wrong on a real node and ask why; rewrites docs/reasons.md (root)
 	@(cd lab && go run ./cmd/lab build --nodes real --add-ons metrics-server)
 	cd e2e && go test -v -count 1 -timeout 15m ./reasons -update
+
+# The history is synthetic: it needs no cluster.
+REGRESSION_SEEDS ?= 200
+.PHONY: regressions
+regressions: ## Plant shifts in synthetic years and look for them; rewrites its part of docs/regressions.md
+	@cd app
+	go run ./cmd/regressions -seeds $(REGRESSION_SEEDS) -update ../docs/regressions.md
 
 .PHONY: oncall
 oncall: kubernetes ## Break twelve things and ask what is broken for twelve minutes; rewrites its part of docs/reasons.md

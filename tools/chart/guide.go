@@ -21,7 +21,7 @@ const (
 // schema is the part of a JSON schema that the table shows.
 type schema struct {
 	Description string            `json:"description"`
-	Enum        []string          `json:"enum"`
+	Enum        []any             `json:"enum"`
 	Properties  map[string]schema `json:"properties"`
 	Closed      *bool             `json:"additionalProperties,omitempty"`
 }
@@ -30,7 +30,7 @@ type schema struct {
 func (s *schema) UnmarshalJSON(text []byte) error {
 	var raw struct {
 		Description string            `json:"description"`
-		Enum        []string          `json:"enum"`
+		Enum        []any             `json:"enum"`
 		Properties  map[string]schema `json:"properties"`
 		Additional  json.RawMessage   `json:"additionalProperties"`
 	}
@@ -108,7 +108,11 @@ func rows(out *strings.Builder, prefix string, s schema, defaults map[string]any
 		}
 		meaning := p.Description
 		if len(p.Enum) > 0 {
-			meaning += " One of `" + strings.Join(p.Enum, "`, `") + "`."
+			words := make([]string, len(p.Enum))
+			for i, word := range p.Enum {
+				words[i] = fmt.Sprint(word)
+			}
+			meaning += " One of `" + strings.Join(words, "`, `") + "`."
 		}
 		fmt.Fprintf(out, "| `%s` | %s | %s |\n", path, code(string(text)), meaning)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -166,12 +165,30 @@ func comment(text string) string {
 	return out.String()
 }
 
-// rules returns the alert rules for a Prometheus without the operator.
+// rules returns the alert rules for a Prometheus without the operator: those of the chart with its default values.
 func (s *source) rules() (string, error) {
-	i := slices.IndexFunc(s.chart.Files, func(f *common.File) bool { return f.Name == "files/rules.yaml" })
-	if i < 0 {
-		return "", errors.New("the chart has no file files/rules.yaml")
+	v := map[string]any{"monitoring": map[string]any{"prometheusRule": map[string]any{"enabled": true}}}
+	release := common.ReleaseOptions{Name: "lifeline", Namespace: "lifeline"}
+	top, err := util.ToRenderValues(s.chart, v, release, nil)
+	if err != nil {
+		return "", err
 	}
-	return fmt.Sprintf("# A copy of %s/files/rules.yaml by make manifests. Change that instead.\n", folder) +
-		string(s.chart.Files[i].Data), nil
+	files, err := engine.Render(s.chart, top)
+	if err != nil {
+		return "", err
+	}
+	for _, doc := range documents(files["lifeline/templates/monitoring.yaml"], false) {
+		_, spec, isRule := strings.Cut(doc, "\nspec:\n")
+		if !isRule || !strings.Contains(doc, "kind: PrometheusRule") {
+			continue
+		}
+		var out strings.Builder
+		fmt.Fprintf(&out, "# %s/files/rules.yaml with the chart's default values, by make manifests. Change that instead.\n",
+			folder)
+		for line := range strings.Lines(spec + "\n") {
+			out.WriteString(strings.TrimPrefix(line, "  "))
+		}
+		return out.String(), nil
+	}
+	return "", errors.New("the chart has no PrometheusRule")
 }

@@ -3,11 +3,14 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
@@ -23,6 +26,9 @@ func (w *writer) release(a *application, at time.Time) {
 	from := a.version
 	a.newest++
 	to := a.newest
+	if a.name == heavyApp && a.heavy == 0 && w.month.since(heavyFrom, at) {
+		a.heavy = to
+	}
 	if !w.fails(at, 12) {
 		a.version = to
 		w.rollout(a, at, from, to)
@@ -47,14 +53,26 @@ func (w *writer) deployment(
 	root := w.reconcile(nil, kind.Deployment.Kind, "deployment-controller", a.namespace, a.name, 0, outcome)
 	root.Facts.Workload = a.workload()
 	w.write(root, "update", by, 0).Changes = []span.FieldChange{change}
-	root.Attributes = append(root.Attributes, span.KeyEdits.StringSlice([]string{edit}))
+	root.Attributes = append(root.Attributes, span.KeyFields.StringSlice([]string{change.Path}),
+		span.KeyEdits.StringSlice([]string{edit}))
 	return root
 }
 
 func (a *application) workload() string { return kind.Deployment.Kind.Kind + "/" + a.name }
 
 func (a *application) image(version int) string {
-	return fmt.Sprintf("registry.example.com/%s/%s:1.%d", a.namespace, a.name, version)
+	return fmt.Sprintf("%s/%s/%s:1.%d", registryOf(a.namespace), a.namespace, a.name, version)
+}
+
+// The registries.
+const firstRegistry, secondRegistry = "registry.example.com", "mirror.example.net"
+
+// registryOf returns the registry of the images in a namespace.
+func registryOf(namespace string) string {
+	if namespace == "search" || namespace == "identity" {
+		return secondRegistry
+	}
+	return firstRegistry
 }
 
 // replicaSet returns the name of the ReplicaSet of a version.
@@ -170,9 +188,9 @@ func (w *writer) scale(a *application, to int, at time.Time) {
 func (w *writer) configure(a *application, at time.Time) {
 	w.begin(at)
 	root := w.reconcile(nil, kind.ConfigMap.Kind, a.author.actor, a.namespace, a.name+"-config", 0, span.Converged)
-	w.write(root, "update", a.author, 0).Changes = []span.FieldChange{
-		{Path: "data.log_level", Operation: span.FieldReplaced},
-	}
+	change := span.FieldChange{Path: "data.log_level", Operation: span.FieldReplaced}
+	w.write(root, "update", a.author, 0).Changes = []span.FieldChange{change}
+	root.Attributes = append(root.Attributes, span.KeyFields.StringSlice([]string{change.Path}))
 	w.end(root, 0)
 	w.finish(span.Converged, "")
 }
@@ -193,7 +211,7 @@ func (w *writer) job(namespace, name string, at time.Time) {
 	from := 40 * time.Millisecond
 	ref := w.ref(kind.Pod.Kind, namespace, run+"-"+hash(5, run))
 	pod := w.reconcileOf(root, ref, "kubelet", from, outcome)
-	image := fmt.Sprintf("registry.example.com/%s/%s:3.1", namespace, name)
+	image := fmt.Sprintf("%s/%s/%s:3.1", registryOf(namespace), namespace, name)
 	pod.Facts.Workload = root.Facts.Workload
 	w.place(pod, image)
 	w.write(pod, "create", author{actor: "job-controller"}, from)
@@ -222,7 +240,11 @@ func (w *writer) pod(set *span.Span, a *application, version, n int, from time.D
 	start := w.phase(s, span.NameStart, ref, at, at+w.between(50*time.Millisecond, 300*time.Millisecond))
 	start.Attributes = append(start.Attributes, span.KeyContainer.String("app"), span.KeyImage.String(a.image(version)))
 	at = w.after(start)
-	ready := w.phase(s, span.NameReadiness, ref, at, at+w.between(time.Second, 12*time.Second))
+	takes := w.between(time.Second, 12*time.Second)
+	if a.heavy > 0 && version >= a.heavy {
+		takes *= heavier
+	}
+	ready := w.phase(s, span.NameReadiness, ref, at, at+takes)
 	w.end(s, w.after(ready))
 	return w.after(ready)
 }
@@ -253,19 +275,33 @@ func (w *writer) removedPod(set *span.Span, a *application, n int) time.Duration
 	return w.after(gone)
 }
 
-// prepare adds the phases of a Pod before its image, and returns their end.
+// prepare adds the phases of a Pod before its image, and returns their end. One of some Pods waits for a new Node.
 func (w *writer) prepare(pod *span.Span, ref object.Ref, from time.Duration) time.Duration {
-	bound := w.phase(pod, span.NameSchedule, ref, from, from+w.between(5*time.Millisecond, 60*time.Millisecond))
+	waits := w.between(5*time.Millisecond, 60*time.Millisecond)
+	if n := time.Duration(binary.BigEndian.Uint16(pod.ID[:])); n%waiting == 0 {
+		waits += 20*time.Second + n*time.Millisecond
+	}
+	bound := w.phase(pod, span.NameSchedule, ref, from, from+waits)
 	bound.Service = "kube-scheduler"
 	at := w.after(bound)
-	return w.after(w.phase(pod, span.NameSandbox, ref, at, at+w.between(200*time.Millisecond, 1500*time.Millisecond)))
+	takes := w.between(200*time.Millisecond, 1500*time.Millisecond)
+	if pod.Facts.Pod.Node == tiredNode && w.month.since(tiredFrom, w.at) {
+		takes *= tired
+	}
+	return w.after(w.phase(pod, span.NameSandbox, ref, at, at+takes))
 }
 
 // pull adds the pull of an image, and returns its end.
 func (w *writer) pull(pod *span.Span, ref object.Ref, image string, from time.Duration) time.Duration {
 	takes := time.Duration(float64(3*time.Second) * math.Exp(min(w.r.NormFloat64()*0.7, 2)))
-	if w.month.slow(w.at) {
+	switch first := strings.HasPrefix(image, firstRegistry); {
+	case first && w.month.slow(w.at):
 		takes *= slowdown
+	case !first && w.month.since(mirrorFrom, w.at):
+		takes *= mirrored
+	}
+	if insight.Attribute(pod, span.KeyNodePool) == spot {
+		takes = time.Duration(float64(takes) * spotSlowdown)
 	}
 	s := w.phase(pod, span.NamePull, ref, from, from+takes)
 	s.Attributes = append(s.Attributes, span.KeyContainer.String("app"), span.KeyImage.String(image))

@@ -69,7 +69,7 @@ func show(ctx context.Context, address, recording string, m month) error {
 	if err := write(ctx, archive, traces); err != nil {
 		return err
 	}
-	handler, err := serving(archive, m.End)
+	handler, err := serving(archive, m.End, time.Now)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ type handler struct {
 func (h handler) Close() error { return h.api.Close() }
 
 // serving returns the API over an archive, and the page. Nothing is broken at the end of the archive.
-func serving(archive store.Archive, asOf time.Time) (handler, error) {
+func serving(archive store.Archive, asOf time.Time, clock func() time.Time) (handler, error) {
 	access := store.NewGate(archive, store.Whole).For(store.Scope{})
 	var problems api.ProblemHub
 	problems.Publish(problem.NewTracker(cluster).Snapshot(asOf))
@@ -138,6 +138,7 @@ func serving(archive store.Archive, asOf time.Time) (handler, error) {
 		Access:   func(*http.Request) (store.Access, error) { return access, nil },
 		Cluster:  cluster,
 		Problems: &problems,
+		Clock:    clock,
 		Info:     func() api.Info { return api.Info{Version: "demo", Cluster: cluster, AsOf: asOf} },
 	})
 	if err != nil {

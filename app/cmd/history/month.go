@@ -14,9 +14,18 @@ const (
 	day = 24 * time.Hour
 	// days is the length of a month.
 	days = 30
-	// slowFrom and slowTo are the slow week, in days of the month: every image takes slowdown times as long.
+	// slowFrom and slowTo are the slow week, in days of the month: every image of the first registry takes slowdown
+	// times as long.
 	slowFrom, slowTo = 14, 21
 	slowdown         = 8
+	// From heavyFrom on, each new version of heavyApp takes heavier times as long to get ready.
+	heavyFrom, heavier = 9, 3
+	heavyApp           = "web"
+	// From tiredFrom on, the sandboxes on tiredNode take tired times as long.
+	tiredFrom, tired = 17, 6
+	tiredNode        = "node-5"
+	// From mirrorFrom on, each image of the second registry takes mirrored times as long.
+	mirrorFrom, mirrored = 20, 5
 	// patience is the progress deadline of the Deployments.
 	patience = 10 * time.Minute
 )
@@ -32,10 +41,10 @@ type month struct {
 func (m month) start() time.Time { return m.End.Add(-days * day) }
 
 // slow reports whether a time is in the slow week.
-func (m month) slow(at time.Time) bool {
-	since := at.Sub(m.start())
-	return since >= slowFrom*day && since < slowTo*day
-}
+func (m month) slow(at time.Time) bool { return m.since(slowFrom, at) && !m.since(slowTo, at) }
+
+// since reports whether a time is on a day of the month, or later.
+func (m month) since(n int, at time.Time) bool { return at.Sub(m.start()) >= time.Duration(n)*day }
 
 // application is a Deployment and its present state.
 type application struct {
@@ -47,6 +56,8 @@ type application struct {
 
 	// version is the present version, and newest the last released one.
 	pods, version, newest int
+	// heavy is the first version that takes long to get ready; 0 without one.
+	heavy int
 	// broken: the last rollout failed, and its repair is planned.
 	broken bool
 	// free is the end of the last change.

@@ -101,15 +101,26 @@ func (w *writer) phase(pod *span.Span, name string, ref object.Ref, from, to tim
 	return s
 }
 
-// nodes is the number of Nodes.
-const nodes = 8
+const (
+	// nodes is the number of Nodes. The last spotNodes are in the pool spot: each pull takes spotSlowdown times as long.
+	nodes, spotNodes = 8, 3
+	spot             = "spot"
+	spotSlowdown     = 1.5
+	// waiting: one of that many Pods waits for a new Node.
+	waiting = 50
+)
 
 // place sets the Node and the image of a Pod.
 func (w *writer) place(pod *span.Span, image string) {
 	n := w.r.IntN(nodes)
 	node, zone := fmt.Sprintf("node-%d", n), "zone-"+string(rune('a'+n%3))
 	pod.Facts.Pod = &span.PodFacts{Volumes: 1, Node: node, Zone: zone, Images: []string{image}}
-	pod.Attributes = append(pod.Attributes, span.KeyNode.String(node), span.KeyZone.String(zone))
+	pool := "general"
+	if n >= nodes-spotNodes {
+		pool = spot
+	}
+	pod.Attributes = append(pod.Attributes, span.KeyNode.String(node), span.KeyZone.String(zone),
+		span.KeyNodePool.String(pool))
 }
 
 // write adds the first write of an object, and returns its facts.

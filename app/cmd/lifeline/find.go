@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kube-lifeline/lifeline/app/internal/ask"
@@ -31,18 +32,24 @@ fields such as kind, namespace, outcome, duration, phase.pull, images and volume
 all of them: ` + docs.Questions + `
 Without --namespace, all namespaces are searched.
 
-With --group-by, --of or --quantiles, the answer is statistics of the finished
-lifecycles that match. Without a time, both are about the last 7 days.
+With --sort, they are in the order of a duration or a count, over all that match.
+
+With --by, --of or --quantiles, the answer is statistics of the finished lifecycles
+that match. --by has up to three keys: fields with a text, labels["app"], image, field
+(that changed), author, and hour, day or week. A lifecycle with several images counts
+once for each. Without a time, answers are about the last 7 days.
 
 ` + serverHelp + `
 
 Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 		Example: `  lifeline find 'kind == "Pod" && phase.startup > duration("30s") && volumes > 2'
   lifeline find 'outcome == "failed"' --since 30d -o csv > failed.csv
-  lifeline find 'kind == "Pod"' --group-by node --of phase.pull --quantiles 0.5,0.99
+  lifeline find 'kind == "Pod"' --sort phase.schedule --limit 20
+  lifeline find 'kind == "Pod"' --by image,node --of phase.pull --quantiles 0.5,0.95 --sort p95
   lifeline find 'kind == "Pod" && ended.readiness - began.pull > duration("20s")'
-  lifeline find 'kind == "Pod"' --group-by workload --of 'ended.readiness - began.pull' --quantiles 0.5,0.99
-  lifeline find 'kind == "Deployment"' --group-by day --tz Europe/Berlin`,
+  lifeline find 'kind == "Pod"' --by workload --of 'ended.readiness - began.pull' --quantiles 0.5,0.99
+  lifeline find 'outcome == "failed"' --by author,week --since 30d
+  lifeline find 'kind == "Deployment"' --by day --tz Europe/Berlin`,
 		Args:              one("a question"),
 		ValidArgsFunction: completeQuestion,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,10 +84,19 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 		"only lifecycles with a later start, as an age or a time: 90m, 1d, 2026-03-01T12:00:00Z")
 	flags.StringVar(&f.find.Until, "until", "", "only lifecycles with an earlier start, as an age or a time")
 	flags.IntVar(&f.find.Limit, "limit", defaultLimit,
-		"maximum number of lifecycles, or of groups if given with --group-by; 0 means all")
+		"maximum number of lifecycles, or of groups if given with --by; 0 means all")
 	flags.BoolVar(&f.find.Whole, "no-trunc", false, "print whole trace IDs")
-	flags.StringVar(&f.find.GroupBy, "group-by", "",
-		`count by this field or other text, as in 'labels["app"]', or by day`)
+	flags.StringArrayVar(&f.find.By, "by", nil,
+		`count by these keys: fields or other texts, as in 'labels["app"]', or image, field, author, hour, day, week`)
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "group-by" { // its name in earlier versions
+			name = "by"
+		}
+		return pflag.NormalizedName(name)
+	})
+	flags.StringVar(&f.find.Sort, "sort", "", "order lifecycles by a duration or a count, as in phase.pull, the highest "+
+		"first; groups by count, or by a quantile, as in p95")
+	flags.BoolVar(&f.find.Reverse, "reverse", false, "the lowest of --sort first")
 	flags.StringVar(&f.find.Of, "of", "", `the duration that --quantiles are of, as in `+
 		`'ended.readiness - began.pull' (default "duration")`)
 	flags.StringSliceVar(&f.find.Quantiles, "quantiles", nil, "quantiles of --of, as in 0.5,0.9,0.99")
@@ -92,12 +108,15 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 	complete("output", ask.FindOutputs())
 	complete("since", []string{"1h", "1d", "7d"})
 	complete("until", []string{"1h", "1d", "7d"})
-	complete("group-by", ask.GroupFields())
 	complete("quantiles", []string{"0.5,0.9,0.99"})
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("of",
-		func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return ask.LengthWords(begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-		}))
+	for flag, words := range map[string]func(string) []string{
+		"of": ask.LengthWords, "by": ask.KeyWords, "sort": ask.SortWords,
+	} {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
+			func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return words(begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			}))
+	}
 	completeWords(cmd, nil, "limit", "tz")
 	return cmd
 }

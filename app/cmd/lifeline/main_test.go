@@ -122,7 +122,7 @@ func TestCommandLine(t *testing.T) {
 			"lifeline: unknown output \"xml\": known are table, wide, json, yaml, name, csv\n",
 		},
 		"FindGroups": {
-			"completion of fields", "lifeline", "__complete find --group-by nod", 0, "node\n", "",
+			"completion of keys", "lifeline", "__complete find --by image,nod", 0, "image,node\n", "",
 		},
 		"FindWords": {
 			"completion of a question", "lifeline", "__complete find phase.pul", 0, "phase.pull\tpulls of images\n", "",

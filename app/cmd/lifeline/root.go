@@ -45,6 +45,8 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		newWatch(streams),
 		newLs(streams),
 		newFind(streams),
+		newCompare(streams),
+		newRegressions(streams),
 		newTrace(streams),
 		newWhy(streams),
 		newUI(streams),

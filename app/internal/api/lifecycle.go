@@ -26,6 +26,8 @@ type Lifecycle struct {
 	Start    time.Time          `json:"start"`
 	Duration Seconds            `json:"duration"`
 	Phases   map[string]Seconds `json:"phases"`
+	// SortValue is the value that orders the page, a duration in seconds; nil without one.
+	SortValue *float64 `json:"sortValue,omitempty"`
 	// Values has the fields of data by name, as question.Lifecycle has them. In JSON, each is a member. A client
 	// has the JSON of each.
 	Values map[string]any `json:"-"`
@@ -100,6 +102,9 @@ func (l Lifecycle) MarshalJSON() ([]byte, error) {
 		case v != nil:
 			add(f.member, v)
 		}
+	}
+	if l.SortValue != nil {
+		add("sortValue", *l.SortValue)
 	}
 	doc := append(out.Bytes(), '}')
 	doc[0] = '{'

@@ -5,6 +5,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,8 +29,10 @@ func questionOf(p *params) store.FindQuery {
 }
 
 // whereOf is the condition; nil without one.
-func whereOf(p *params) *questions.Question {
-	const name = "where"
+func whereOf(p *params) *questions.Question { return conditionOf(p, "where") }
+
+// conditionOf is the condition in a parameter; nil without one.
+func conditionOf(p *params, name string) *questions.Question {
 	if !p.given.Has(name) {
 		p.read[name] = true
 		return nil
@@ -50,25 +53,73 @@ func lengthOf(p *params, name string) *questions.Length {
 	return l
 }
 
-// byOf is what groups share; zero without one.
-func byOf(p *params, name string) store.By {
+// numberOf is an expression with a duration or a count; nil without one.
+func numberOf(p *params, name string) *questions.Number {
 	text := p.bounded(name, questions.MaxText)
 	if text == "" {
-		return store.By{}
+		return nil
 	}
-	by, err := store.ParseBy(text)
+	n, err := questions.ParseNumber(text)
 	p.wrong(name, err)
-	return by
+	return n
 }
 
+// keysOf are the texts of the keys of groups.
+func keysOf(p *params, name string) []string {
+	texts := p.several(name, store.MaxKeys, questions.MaxText)
+	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+}
+
+// byOf are the keys of groups.
+func byOf(p *params, name string) []store.By {
+	var out []store.By
+	for i, text := range keysOf(p, name) {
+		by, err := store.ParseBy(text)
+		p.wrongAt(name, i, err)
+		out = append(out, by)
+	}
+	return out
+}
+
+// Count is the sort of groups by their size.
+const Count = "count"
+
+// groupOrderOf is the order of groups with these quantiles.
+func groupOrderOf(p *params, name string, quantiles []float64) store.GroupOrder {
+	text := p.text(name)
+	switch text {
+	case "":
+		return store.OrderUsual
+	case Count:
+		return store.OrderCount
+	}
+	known := []string{Count}
+	for i, q := range quantiles {
+		name := QuantileName(q)
+		if name == text {
+			return store.OrderQuantile(i)
+		}
+		known = append(known, name)
+	}
+	p.bad(name, "%.80q is unknown: groups are sorted by %s", text, strings.Join(known, ", "))
+	return store.OrderUsual
+}
+
+// QuantileName returns the name of a quantile: p99 for 0.99.
+func QuantileName(q float64) string { return "p" + strconv.FormatFloat(100*q, 'g', 6, 64) }
+
 // wrong rejects a parameter for an error in its expression.
-func (p *params) wrong(name string, err error) {
+func (p *params) wrong(name string, err error) { p.wrongAt(name, 0, err) }
+
+// wrongAt is wrong for one value of a repeated parameter.
+func (p *params) wrongAt(name string, index int, err error) {
 	var fault *questions.Error
 	if errors.As(err, &fault) && p.err == nil {
 		p.err = &Error{
 			Code:      http.StatusBadRequest,
 			Message:   fault.Detail,
 			Parameter: name,
+			Index:     index,
 			Line:      fault.Line,
 			Column:    fault.Column,
 			Hint:      fault.Hint,
@@ -80,6 +131,10 @@ func listLifecycles(r *request) (any, error) {
 	p := r.params
 	q := questionOf(p)
 	q.Namespace, q.Limit, q.After = p.text("namespace"), p.limit(), store.Cursor(p.text("after"))
+	q.Sort, q.Reverse = numberOf(p, "sort"), p.yes("reverse")
+	if q.Reverse && q.Sort == nil {
+		p.bad("reverse", "it needs %q", "sort")
+	}
 	if err := p.done(); err != nil {
 		return nil, err
 	}
@@ -91,8 +146,19 @@ func listLifecycles(r *request) (any, error) {
 		Lifecycles: make([]Lifecycle, len(page.Lifecycles)), Next: string(page.Next),
 		Incomplete: object.Bound(page.Incomplete), Since: momentOf(page.Since), Uses: used(q.Where),
 	}
+	if q.Sort != nil {
+		out.Sort, out.SortType = q.Sort.String(), q.Sort.Type().String()
+	}
 	for i := range page.Lifecycles {
-		out.Lifecycles[i] = lifecycleOf(&page.Lifecycles[i])
+		l := &page.Lifecycles[i]
+		out.Lifecycles[i] = lifecycleOf(l)
+		if l.Rank.Known {
+			value := float64(l.Rank.Value)
+			if q.Sort.Type() == questions.Duration {
+				value = time.Duration(l.Rank.Value).Seconds()
+			}
+			out.Lifecycles[i].SortValue = &value
+		}
 	}
 	return out, nil
 }
@@ -132,7 +198,7 @@ func tracesWhere(r *request, q store.FindQuery, list store.Query) (*Page, error)
 			}
 			last := i == len(list.IDs)-1
 			if len(out.Traces) == limit && (!last || page.Next != "") {
-				out.Next = string(page.Lifecycles[i].Cursor())
+				out.Next = string(q.Cursor(&page.Lifecycles[i]))
 				return out, nil
 			}
 		}
@@ -169,7 +235,7 @@ func groupLifecycles(r *request) (any, error) {
 		Changes:   p.yes("changes"),
 		States:    oneOf(p, "state", store.States()),
 	}
-	q.Namespace = p.text("namespace")
+	q.Namespace, q.Order = p.text("namespace"), groupOrderOf(p, "sort", q.Quantiles)
 	if err := p.done(); err != nil {
 		return nil, err
 	}
@@ -187,20 +253,38 @@ func groupLifecycles(r *request) (any, error) {
 		return nil, refused(err)
 	}
 	out := GroupPage{
-		By: p.given.Get("by"), Quantiles: q.Quantiles, Groups: make([]Group, len(page.Groups)), More: page.More,
-		Open:       page.Open,
+		Quantiles: q.Quantiles, Groups: make([]Group, len(page.Groups)), More: page.More, Open: page.Open,
 		Incomplete: object.Bound(page.Incomplete), Since: momentOf(page.Since),
+	}
+	texts := keysOf(p, "by")
+	out.By, out.Keys = firstOf(texts)
+	for i, by := range q.By {
+		if by.Elements != nil {
+			out.Lists = append(out.Lists, texts[i])
+		}
 	}
 	if q.Of != nil {
 		out.Of = q.Of.String()
 	}
 	for i, g := range page.Groups {
-		out.Groups[i] = Group{Value: g.Value, Count: g.Count, With: g.With}
+		out.Groups[i] = Group{Count: g.Count, With: g.With}
+		out.Groups[i].Value, out.Groups[i].Values = firstOf(g.Values)
 		for _, d := range g.Quantiles {
 			out.Groups[i].Quantiles = append(out.Groups[i].Quantiles, Seconds(d))
 		}
 	}
 	return out, nil
+}
+
+// firstOf returns the first of some texts, and all if there are several.
+func firstOf(texts []string) (first string, several []string) {
+	if len(texts) > 0 {
+		first = texts[0]
+	}
+	if len(texts) > 1 {
+		several = texts
+	}
+	return first, several
 }
 
 // fractionsOf are numbers from 0 to 1, separated by commas.

@@ -88,6 +88,22 @@ func (p *params) bounded(name string, most int) string {
 	return values[0]
 }
 
+// several are the values of a parameter that may be repeated, with bounds of their number and of each, in bytes.
+func (p *params) several(name string, most, length int) []string {
+	p.read[name] = true
+	values := p.given[name]
+	if len(values) > most {
+		p.bad(name, "it was given %d times, more than %d", len(values), most)
+		values = nil
+	}
+	for _, v := range values {
+		if len(v) > length {
+			p.bad(name, "it has %d bytes, more than %d", len(v), length)
+		}
+	}
+	return slices.Clone(values)
+}
+
 // moment is a time, or a duration before now.
 func (p *params) moment(name string) time.Time {
 	text := p.text(name)

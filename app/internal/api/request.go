@@ -42,8 +42,11 @@ func (r *request) ctx() context.Context { return r.http.Context() }
 const minPrefix = 8
 
 // traceID returns the ID of the trace in the path, which may be the beginning of an ID.
-func (r *request) traceID() (trace.TraceID, error) {
-	text := strings.ToLower(r.http.PathValue("traceID"))
+func (r *request) traceID() (trace.TraceID, error) { return r.traceIDOf(r.http.PathValue("traceID")) }
+
+// traceIDOf returns the ID of the trace with that ID, which may be the beginning of one.
+func (r *request) traceIDOf(text string) (trace.TraceID, error) {
+	text = strings.ToLower(text)
 	const digits = 2 * len(trace.TraceID{})
 	bad := problem(
 		http.StatusBadRequest,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	problems "github.com/kube-lifeline/lifeline/app/internal/problem"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -28,9 +29,10 @@ type route struct {
 
 // handlers are the handlers with a state. The others are functions.
 type handlers struct {
-	about  about
-	traces *traces
-	broken *broken
+	about   about
+	traces  *traces
+	broken  *broken
+	learned *learned
 }
 
 var (
@@ -58,19 +60,29 @@ func (h *handlers) routes() []route {
 		{"traces", "Traces, newest first", join(filters, pages, "id", "where"), reflect.TypeFor[Page](), listTraces},
 		{
 			"lifecycles",
-			"Lifecycles that match a question, newest first",
-			join([]string{"where", "namespace"}, ages, pages...),
+			"Lifecycles that match a question, newest first, or by a value of all that match",
+			join([]string{"where", "namespace", "sort", "reverse"}, ages, pages...),
 			reflect.TypeFor[LifecyclePage](),
 			listLifecycles,
 		},
 		{
 			"groups",
 			"Statistics of the lifecycles that match a question",
-			join([]string{"where", "namespace", "by", "of", "quantiles", "tz", "changes", "state"}, ages),
+			join([]string{"where", "namespace", "by", "of", "quantiles", "tz", "sort", "changes", "state"}, ages),
 			reflect.TypeFor[GroupPage](),
 			groupLifecycles,
 		},
 		{"fields", "The fields of questions", nil, reflect.TypeFor[Fields](), listFields},
+		{
+			"regressions", "What got slower, since when, and what may have caused it",
+			join(ages, []string{"where", "namespace", "workload", "faster", "past"}), reflect.TypeFor[shift.Report](),
+			h.learned.regressions,
+		},
+		{
+			"compare", "Two traces, or two sets of lifecycles, phase by phase",
+			join(ages, []string{"a", "b", "where", "and", "before", "change", "namespace"}, "after"),
+			reflect.TypeFor[Comparison](), h.learned.compare,
+		},
 		{
 			"density", "The number of traces over time", join(filters, nil, "buckets", "where"),
 			reflect.TypeFor[Density](), countTraces,
@@ -110,6 +122,8 @@ func (h *handlers) routes() []route {
 // format of JSON Schema.
 type parameter struct {
 	format, meaning string
+	// many: the parameter may be repeated.
+	many bool
 	// from and to bound a number, and values are all values of a text; both may be empty.
 	from, to int
 	values   []string
@@ -143,7 +157,24 @@ var parameters = map[string]parameter{
 	"worse":      {format: "boolean", meaning: "only converged traces with an aftermath"},
 	"slowerThan": {format: "string", meaning: "only traces that took at least that long, such as 10s"},
 	"limit":      {format: "integer", meaning: "length of the page, 100 by default", from: 1, to: store.MaxPage},
-	"after":      {format: "string", meaning: "next of the previous page"},
+	"after": {
+		format:  "string",
+		meaning: "next of the previous page; of compare, a time: the second set has no earlier start",
+	},
+	"workload": {format: "string", meaning: "kind and name of a workload, such as Deployment/web"},
+	"faster":   {format: "boolean", meaning: "also what got faster"},
+	"past":     {format: "boolean", meaning: "also what is no longer slower"},
+	"a":        {format: "string", meaning: "the ID of a trace, or its first digits, at least 8"},
+	"b":        {format: "string", meaning: "the same of the trace that a is compared with"},
+	"and":      {format: "string", meaning: "the condition of the second set, as where is that of the first"},
+	"before": {
+		format:  "string",
+		meaning: "a time as in since: the first set has the lifecycles of where with an earlier start",
+	},
+	"change": {
+		format:  "string",
+		meaning: "the ID of a trace, or its first digits: in place of before and after, its start",
+	},
 	"buckets": {
 		format:  "integer",
 		meaning: "number of equal parts of the time, 60 by default",
@@ -170,13 +201,23 @@ var parameters = map[string]parameter{
 		values:  parts,
 	},
 	"where": {format: "string", meaning: "a condition in CEL on a lifecycle, as in kind == \"Pod\""},
-	"by":    {format: "string", meaning: "the text that makes groups, such as namespace or labels[\"app\"], or day"},
+	"by": {
+		format: "string", many: true,
+		meaning: "a key of the groups: a text such as namespace or labels[\"app\"], a list such as image, or hour, day or " +
+			"week; several give groups by all of them",
+	},
+	"sort": {
+		format: "string",
+		meaning: "order lifecycles by a duration or a count, as in phase.pull or restarts, the highest first; groups by " +
+			"count, or by a quantile, as in p95",
+	},
+	"reverse": {format: "boolean", meaning: "the lowest of sort first"},
 	"of": {
 		format:  "string",
 		meaning: "the duration of the quantiles, as in ended.readiness - began.pull; duration by default",
 	},
 	"quantiles": {format: "string", meaning: "numbers from 0 to 1, separated by commas"},
-	"tz":        {format: "string", meaning: "time zone of days, such as Europe/Berlin; UTC by default"},
+	"tz":        {format: "string", meaning: "time zone of hours, days and weeks, such as Europe/Berlin; UTC by default"},
 	"ended": {
 		format:  "string",
 		meaning: "a time (RFC 3339): begin with the traces that ended after it, too",

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -48,6 +49,9 @@ type Options struct {
 	// Sources returns the content of /api/v1/sources. It is called for each request and must not
 	// block; nil removes the path.
 	Sources func() Sources
+	// Report returns the last report about everything, for callers who may see everything; nil, or a nil report,
+	// means that each answer is computed.
+	Report func() *shift.Report
 	// Problems has the present problems; nil means a new one without a publisher.
 	Problems *ProblemHub
 	// Hosts are the accepted host names (without port) of a loopback listener, beside localhost and
@@ -131,11 +135,15 @@ func New(o Options) (*Server, error) {
 	if o.Problems == nil {
 		o.Problems = &ProblemHub{}
 	}
+	if o.Report == nil {
+		o.Report = func() *shift.Report { return nil }
+	}
 	s := &Server{
 		opts: o, mux: http.NewServeMux(),
 		handlers: handlers{
 			about: about{o.Info, o.Sources}, traces: newTraces(o.Cluster, o.Clock),
-			broken: &broken{from: o.Problems, cluster: o.Cluster},
+			broken:  &broken{from: o.Problems, cluster: o.Cluster},
+			learned: &learned{report: o.Report, limit: store.NewLimiter()},
 		},
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
 		heartbeat: heartbeat, patience: patience, pace: problemPace, renewal: problemRenewal,

@@ -3,14 +3,12 @@
 package api
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
 // Info describes a server, at /api/v1/info.
@@ -146,11 +144,17 @@ type LifecyclePage struct {
 	Since      *time.Time `json:"since,omitempty"`
 	// Uses has the fields that the question uses.
 	Uses []string `json:"uses"`
+	// Sort is the expression that orders the lifecycles, and SortType its type, duration or int. Both are absent in the
+	// order of the starts.
+	Sort     string `json:"sort,omitempty"`
+	SortType string `json:"sortType,omitempty"`
 }
 
-// Group is the statistics of the lifecycles with one value of By.
+// Group is the statistics of the lifecycles with the same values of the keys.
 type Group struct {
-	Value string `json:"value"`
+	// Value is that of the first key, and Values those of all, if there are several.
+	Value  string   `json:"value"`
+	Values []string `json:"values,omitempty"`
 	// Count counts all, and With those that have a value of Of.
 	Count int64 `json:"count"`
 	With  int64 `json:"with"`
@@ -158,10 +162,14 @@ type Group struct {
 	Quantiles []Seconds `json:"quantiles,omitempty"`
 }
 
-// GroupPage has the groups, the largest first, or days the newest first.
+// GroupPage has the groups: the newest hour, day or week first, then the largest group, or in the order of the request.
 type GroupPage struct {
-	// By and Of are expressions; each may be empty. Quantiles are fractions.
-	By        string    `json:"by,omitempty"`
+	// By is the first key, and Keys has all, if there are several. Lists are the keys that are lists: a lifecycle counts
+	// in the group of each element.
+	By    string   `json:"by,omitempty"`
+	Keys  []string `json:"keys,omitempty"`
+	Lists []string `json:"lists,omitempty"`
+	// Of is an expression; it may be empty. Quantiles are fractions.
 	Of        string    `json:"of,omitempty"`
 	Quantiles []float64 `json:"quantiles,omitempty"`
 	Groups    []Group   `json:"groups"`
@@ -294,8 +302,10 @@ type Error struct {
 	Code int `json:"code"`
 	// Message is a sentence for people: the problem, and the next step.
 	Message string `json:"message"`
-	// Parameter is "where", "of" or "by" for an error in the expression of that parameter; empty otherwise.
+	// Parameter is "where", "of", "by" or "sort" for an error in the expression of that parameter; empty otherwise.
 	Parameter string `json:"parameter,omitempty"`
+	// Index is the number of the value of a repeated parameter, from 0.
+	Index int `json:"index,omitempty"`
 	// Line and Column are the place of an error in an expression, from 1; 0 in other errors. A column is
 	// a character. Hint is a way out; it may be empty.
 	Line   int    `json:"line,omitempty"`
@@ -307,21 +317,4 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 // Seconds is a duration that is a number of seconds in JSON.
-type Seconds time.Duration
-
-// MarshalJSON writes the number.
-func (s Seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
-
-// UnmarshalJSON reads the number, to the nearest nanosecond.
-func (s *Seconds) UnmarshalJSON(data []byte) error {
-	var f float64
-	if err := json.Unmarshal(data, &f); err != nil {
-		return err
-	}
-	ns := math.Round(f * float64(time.Second))
-	if math.Abs(ns) >= math.MaxInt64 {
-		return fmt.Errorf("a duration of %g seconds is too long", f)
-	}
-	*s = Seconds(ns)
-	return nil
-}
+type Seconds = timestamp.Seconds

@@ -16,16 +16,23 @@ import (
 // characters.
 const maxExcerpt = 50
 
-// expressions are those of a request: the question, the duration of its statistics, and the text that makes groups.
-type expressions struct{ where, of, by string }
+// expressions are those of a request: the question, the duration of its statistics, the value to sort by, and the keys
+// of groups.
+type expressions struct {
+	where, of, sort string
+	by              []string
+}
 
-// named returns the expression of a parameter of the request, and its name in the command.
-func (e expressions) named(parameter string) (name, text string) {
-	switch parameter {
-	case "of":
+// named returns the expression of a parameter of the request, and its name in the command. The index is that of the
+// value of a repeated one.
+func (e expressions) named(parameter string, index int) (name, text string) {
+	switch {
+	case parameter == "of":
 		return "--of", e.of
-	case "by":
-		return "--group-by", e.by
+	case parameter == "sort":
+		return "--sort", e.sort
+	case parameter == "by" && index < len(e.by):
+		return "--by", e.by[index]
 	}
 	return "the question", e.where
 }
@@ -37,7 +44,7 @@ func pointOut(o *cli.Options, in expressions, err error) bool {
 	if !errors.As(err, &fault) || fault.Line < 1 || fault.Column < 1 {
 		return false
 	}
-	wrong, text := in.named(fault.Parameter)
+	wrong, text := in.named(fault.Parameter, fault.Index)
 	before, after := excerpt(text, fault.Line, fault.Column)
 	place := ""
 	if strings.Contains(text, "\n") {

@@ -16,6 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // OutputCSV is a table for spreadsheets.
@@ -25,9 +26,6 @@ const OutputCSV = "csv"
 func FindOutputs() []string {
 	return []string{cli.OutputTable, OutputWide, cli.OutputJSON, cli.OutputYAML, cli.OutputName, OutputCSV}
 }
-
-// byDay is the GroupBy of days.
-const byDay = "day"
 
 // Find prints the lifecycles that match a question, or statistics of them: `lifeline find`.
 type Find struct {
@@ -44,17 +42,31 @@ type Find struct {
 	// Whole prints trace IDs at full length.
 	Whole bool
 
-	// GroupBy is a field or "day", for statistics. Quantiles are numbers from 0 to 1, of the duration
-	// Of: a field, or an expression of fields. If all three are empty, lifecycles are printed.
-	GroupBy, Of string
-	Quantiles   []string
-	// Zone is the time zone of times and days; empty means that of the clock for times, and UTC for
-	// days.
+	// By are the keys of statistics: see store.ParseBy. Each may have several, separated by commas. Quantiles are numbers
+	// from 0 to 1, of the duration Of: a field, or an expression of fields. If all three are empty, lifecycles are printed.
+	By        []string
+	Of        string
+	Quantiles []string
+	// Sort orders lifecycles by a duration or a count, the highest first, or with Reverse the lowest. It orders groups by
+	// "count", or by a quantile as in "p95".
+	Sort    string
+	Reverse bool
+	// Zone is the time zone of times and periods; empty means that of the clock for times, and UTC for
+	// periods.
 	Zone string
 }
 
 // Grouped reports whether statistics are wanted.
-func (f *Find) Grouped() bool { return f.GroupBy != "" || f.Of != "" || len(f.Quantiles) > 0 }
+func (f *Find) Grouped() bool { return len(f.By) > 0 || f.Of != "" || len(f.Quantiles) > 0 }
+
+// keys returns the keys of the groups, each alone.
+func (f *Find) keys() []string {
+	var out []string
+	for _, text := range f.By {
+		out = append(out, splitKeys(text)...)
+	}
+	return out
+}
 
 // usualQuantiles are those of Of without any.
 var usualQuantiles = []string{"0.5", "0.9", "0.99"}
@@ -77,6 +89,15 @@ func (f *Find) Validate() error {
 	}
 	if _, err := f.zone(); err != nil {
 		return err
+	}
+	keys := f.keys()
+	switch {
+	case slices.ContainsFunc(keys, func(key string) bool { return strings.TrimSpace(key) == "" }):
+		return errors.New("--by: a key is empty: write a field, as in --by image,node")
+	case len(keys) > store.MaxKeys:
+		return fmt.Errorf("--by: there are %d keys, more than %d", len(keys), store.MaxKeys)
+	case f.Reverse && (f.Sort == "" || f.Grouped()):
+		return errors.New("--reverse goes with --sort, and not with statistics")
 	}
 	if f.Grouped() && (f.Output == OutputWide || f.Output == cli.OutputName) {
 		return fmt.Errorf("--output=%s does not go with statistics: it is for lifecycles", f.Output)
@@ -117,7 +138,7 @@ func (f *Find) Run(ctx context.Context) (code int, err error) {
 		err = f.list(ctx, server.Client)
 	}
 	switch {
-	case pointOut(&f.Options, expressions{f.Where, f.Of, f.GroupBy}, err):
+	case pointOut(&f.Options, expressions{f.Where, f.Of, f.Sort, f.keys()}, err):
 		return cli.CodeError, nil
 	case err != nil:
 		return cli.CodeError, fmt.Errorf("cannot answer the question: %w", err)
@@ -132,7 +153,7 @@ func (f *Find) question() client.Question {
 // list prints lifecycles.
 func (f *Find) list(ctx context.Context, server *client.Client) error {
 	q := f.question()
-	q.Limit = pageLength
+	q.Sort, q.Reverse, q.Limit = f.Sort, f.Reverse, pageLength
 	if f.Limit > 0 {
 		q.Limit = min(f.Limit+1, pageLength)
 	}
@@ -145,6 +166,7 @@ func (f *Find) list(ctx context.Context, server *client.Client) error {
 		out.Lifecycles = append(out.Lifecycles, page.Lifecycles...)
 		out.Incomplete = cmp.Or(out.Incomplete, page.Incomplete)
 		out.Since, out.Uses = cmp.Or(out.Since, page.Since), page.Uses
+		out.Sort, out.SortType = page.Sort, page.SortType
 		if more = f.Limit > 0 && len(out.Lifecycles) > f.Limit; more {
 			out.Lifecycles = out.Lifecycles[:f.Limit]
 			break
@@ -158,7 +180,14 @@ func (f *Find) list(ctx context.Context, server *client.Client) error {
 		f.noteLabels(ctx, server)
 	}
 	if more {
-		f.Say("these are the newest %d; --limit shows more", f.Limit)
+		which := "newest"
+		switch {
+		case f.Reverse:
+			which = "lowest"
+		case f.Sort != "":
+			which = "highest"
+		}
+		f.Say("these are the %s %d; --limit shows more", which, f.Limit)
 	}
 	f.note(out.Since, out.Incomplete)
 	return nil
@@ -171,7 +200,7 @@ func (f *Find) group(ctx context.Context, server *client.Client) error {
 		quantiles = usualQuantiles
 	}
 	page, err := server.Groups(ctx, client.Grouping{
-		Question: f.question(), By: f.GroupBy, Of: f.Of, Quantiles: quantiles, Zone: f.Zone,
+		Question: f.sorted(), By: f.keys(), Of: f.Of, Quantiles: quantiles, Zone: f.Zone,
 	})
 	if err != nil {
 		return err
@@ -188,17 +217,45 @@ func (f *Find) group(ctx context.Context, server *client.Client) error {
 		f.noteLabels(ctx, server)
 	}
 	if page.More > 0 {
-		which := "largest %d groups"
-		if page.By == byDay {
-			which = "newest %d days"
-		}
-		f.Say("these are the "+which+"; there are %d more", len(page.Groups), page.More)
+		f.Say("these are the "+f.which(page)+"; there are %d more", len(page.Groups), page.More)
+	}
+	for _, list := range page.Lists {
+		f.Say("by %s: a lifecycle with several counts in the group of each", cli.Shown(list))
 	}
 	if page.Open > 0 && f.Output != cli.OutputJSON && f.Output != cli.OutputYAML {
 		f.Say("open lifecycles that match, in no group: %d", page.Open)
 	}
 	f.note(page.Since, page.Incomplete)
 	return nil
+}
+
+// sorted returns the question with the order.
+func (f *Find) sorted() client.Question {
+	q := f.question()
+	q.Sort = f.Sort
+	return q
+}
+
+// which names the first groups, with a place for their number.
+func (f *Find) which(page *api.GroupPage) string {
+	switch keys := keysOf(page); {
+	case f.Sort != "" && f.Sort != api.Count, len(keys) > 1 && slices.ContainsFunc(keys, isPeriod) && f.Sort == "":
+		return "first %d groups"
+	case f.Sort == "" && isPeriod(page.By):
+		return "newest %d " + page.By + "s"
+	}
+	return "largest %d groups"
+}
+
+// isPeriod reports whether a key is an hour, a day or a week.
+func isPeriod(key string) bool { return slices.Contains(store.Periods(), store.Period(key)) }
+
+// keysOf returns the keys of groups; none for one group of all.
+func keysOf(page *api.GroupPage) []string {
+	if page.By != "" && len(page.Keys) == 0 {
+		return []string{page.By}
+	}
+	return page.Keys
 }
 
 // note says which time the answer is about if that was not given, and why it may lack data.

@@ -5,6 +5,7 @@ package ask
 import (
 	"context"
 	"encoding/csv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,10 +44,10 @@ func TestFindGolden(t *testing.T) {
 			Where: `kind != ""`, Namespace: "default", Limit: 5,
 		}, 0},
 		"find-namespace-groups": {"statistics of one namespace", cli.OutputTable, Find{
-			Where: `kind != ""`, Namespace: "default", GroupBy: "namespace",
+			Where: `kind != ""`, Namespace: "default", By: []string{"namespace"},
 		}, 0},
 		"find-namespaces": {"the same of all", cli.OutputTable, Find{
-			Where: `kind != ""`, GroupBy: "namespace",
+			Where: `kind != ""`, By: []string{"namespace"},
 		}, 0},
 		"find-limit": {"there are more", cli.OutputTable, Find{Where: `name != ""`, Limit: 2, Zone: "Asia/Tokyo"}, 0},
 		"find-none":  {"no match is no error", cli.OutputTable, Find{Where: `kind == "Node"`}, 0},
@@ -57,19 +58,19 @@ func TestFindGolden(t *testing.T) {
 			Where: `has(phase.pull) || kind.contains("evil")`, Zone: "UTC",
 		}, 0},
 		"find-groups": {"counts and quantiles", cli.OutputTable, Find{
-			Where: `kind == "Pod"`, GroupBy: "outcome", Of: "phase.pull",
+			Where: `kind == "Pod"`, By: []string{"outcome"}, Of: "phase.pull",
 		}, 0},
 		"find-groups-limit": {"the largest groups", cli.OutputTable, Find{
-			Where: `kind == "Pod"`, GroupBy: "outcome", Limit: 2,
+			Where: `kind == "Pod"`, By: []string{"outcome"}, Limit: 2,
 		}, 0},
 		"find-groups-json": {"the same as the API has it", cli.OutputJSON, Find{
-			Where: `kind == "Pod"`, GroupBy: "outcome", Limit: 2,
+			Where: `kind == "Pod"`, By: []string{"outcome"}, Limit: 2,
 		}, 0},
 		"find-steps": {"the time between two steps", cli.OutputTable, Find{
 			Where: `kind == "Pod" && ended.readiness - began.pull > duration("2s")`,
 		}, 0},
 		"find-steps-groups": {"statistics of it", cli.OutputTable, Find{
-			Where: `kind == "Pod"`, GroupBy: "workload", Of: "ended.readiness\n - began.pull",
+			Where: `kind == "Pod"`, By: []string{"workload"}, Of: "ended.readiness\n - began.pull",
 			Quantiles: []string{"0.5"},
 		}, 0},
 		"find-long-of": {"a bounded heading", cli.OutputTable, Find{
@@ -82,17 +83,39 @@ func TestFindGolden(t *testing.T) {
 			Where: `knd == "Pod"`, Of: "ended.readiness - began.pull",
 		}, 1},
 		"find-labels": {"groups of a label", cli.OutputTable, Find{
-			Where: `kind == "Pod"`, GroupBy: `labels["app"]`, Quantiles: []string{"0.5"},
+			Where: `kind == "Pod"`, By: []string{`labels["app"]`}, Quantiles: []string{"0.5"},
 		}, 0},
 		"find-typo-by": {"an error in the value of groups", cli.OutputTable, Find{
-			Where: `kind == "Pod"`, GroupBy: "nod",
+			Where: `kind == "Pod"`, By: []string{"nod"},
 		}, 1},
-		"find-typo-days": {"days are no field", cli.OutputTable, Find{Where: `kind == "Pod"`, GroupBy: "days"}, 1},
+		"find-typo-days": {"days are no field", cli.OutputTable, Find{Where: `kind == "Pod"`, By: []string{"days"}}, 1},
+		"find-keys": {"two keys at once", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, By: []string{"image, node"}, Of: "phase.pull", Sort: "p99",
+		}, 0},
+		"find-keys-json": {"the same as the API has it", cli.OutputJSON, Find{
+			Where: `kind == "Pod"`, By: []string{"image", `labels["a,b"]`}, Limit: 2,
+		}, 0},
+		"find-keys-csv": {"one column a key", OutputCSV, Find{
+			Where: `kind == "Pod"`, By: []string{"author,hour"}, Zone: "Asia/Kathmandu",
+		}, 0},
+		"find-typo-second": {"an error in the second key", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, By: []string{"node", "imag"},
+		}, 1},
+		"find-sorted": {"the slowest pulls of all", cli.OutputTable, Find{
+			Where: `kind != ""`, Sort: "phase.pull", Limit: 3,
+		}, 0},
+		"find-sorted-reverse": {"a value that no other column has", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, Sort: "ended.readiness - began.pull", Reverse: true, Limit: 3,
+		}, 0},
+		"find-sorted-csv": {"a count", OutputCSV, Find{Where: `kind == "Pod"`, Sort: "size(images)", Limit: 3}, 0},
+		"find-typo-sort": {"an error in the value to sort by", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, Sort: "phase.pul",
+		}, 1},
 		"find-quantiles": {"one group of all", cli.OutputTable, Find{
 			Where: `kind == "Pod"`, Quantiles: []string{"0", "0.5", "0.999", "1"},
 		}, 0},
 		"find-days": {"days of a time zone", OutputCSV, Find{
-			Where: `kind == "Pod"`, GroupBy: "day", Zone: "Pacific/Kiritimati",
+			Where: `kind == "Pod"`, By: []string{"day"}, Zone: "Pacific/Kiritimati",
 		}, 0},
 		"find-typo-field": {"a newcomer's first typo", cli.OutputTable, Find{
 			Where: `kind == "Pod" && phase.startpu > duration("30s")`,
@@ -234,8 +257,21 @@ func TestQuestionWords(t *testing.T) {
 		len(LengthWords("ki")) > 0 {
 		t.Errorf("lengths: %q, want one for each of %d phases", of, n)
 	}
-	if by, of := GroupFields(), LengthFields(); len(by) < 10 || by[len(by)-1] != "day" || of[0] != "duration" {
-		t.Errorf("%q %q", by, of)
+	if of := LengthFields(); of[0] != "duration" {
+		t.Errorf("%q", of)
+	}
+	for begun, want := range map[string][]string{
+		"wee": {"week"}, "image,hou": {"image,hour"}, "node, nod": nil, `labels["a,b"],reg`: {`labels["a,b"],region`},
+	} {
+		if d := cmp.Diff(want, KeyWords(begun)); d != "" {
+			t.Errorf("keys %q: -want +got:\n%s", begun, d)
+		}
+	}
+	sorts := SortWords("")
+	for _, name := range []string{"duration\t", "phase.pull\t", "restarts\t"} {
+		if !slices.ContainsFunc(sorts, func(w string) bool { return strings.HasPrefix(w, name) }) {
+			t.Errorf("--sort has no %s: %q", name, sorts)
+		}
 	}
 }
 

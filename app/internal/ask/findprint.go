@@ -5,6 +5,7 @@ package ask
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,16 @@ func (f *Find) print(page *api.LifecyclePage) error {
 			phases = append(phases, phase)
 		}
 	}
+	sorted := sortedBy{page.Sort, page.SortType}
+	if phase, is := strings.CutPrefix(page.Sort, phasePrefix); is && slices.Contains(LengthFields(), page.Sort) {
+		if !slices.Contains(phases, phase) {
+			phases = append(phases, phase)
+		}
+		sorted = sortedBy{}
+	}
+	if page.Sort == "duration" {
+		sorted = sortedBy{}
+	}
 	switch {
 	case f.Output == cli.OutputJSON:
 		return cli.WriteJSON(f.Streams.Out, page)
@@ -37,11 +48,26 @@ func (f *Find) print(page *api.LifecyclePage) error {
 	case f.Output == cli.OutputName:
 		return f.names(page.Lifecycles)
 	case f.Output == OutputCSV:
-		return render.CSV(f.Streams.Out, f.sheet(page.Lifecycles, phases))
+		return render.CSV(f.Streams.Out, f.sheet(page.Lifecycles, phases, sorted))
 	case len(page.Lifecycles) == 0:
 		return nil
 	}
-	return render.Grid(f.Streams.Out, f.table(page.Lifecycles, phases))
+	return render.Grid(f.Streams.Out, f.table(page.Lifecycles, phases, sorted))
+}
+
+// sortedBy is the column of the value that orders lifecycles: its expression and type. It is empty if another column
+// has the value.
+type sortedBy struct{ of, kind string }
+
+// value returns the text of a value, in seconds or as people read it.
+func (s sortedBy) value(l *api.Lifecycle, length func(api.Seconds) string) string {
+	switch {
+	case l.SortValue == nil:
+		return ""
+	case s.kind == "duration":
+		return length(api.Seconds(math.Round(*l.SortValue * float64(time.Second))))
+	}
+	return strconv.FormatFloat(*l.SortValue, 'f', -1, 64)
 }
 
 // names writes the kind, the namespace and the name of each object once.
@@ -65,10 +91,13 @@ func nameOf(l *api.Lifecycle) string {
 var wideFields = []string{"workload", "verb", "user", "actor", "node"}
 
 // table returns the rows for people. A column of reasons is there if one of the lifecycles has a reason.
-func (f *Find) table(found []api.Lifecycle, phases []string) [][]string {
+func (f *Find) table(found []api.Lifecycle, phases []string, sorted sortedBy) [][]string {
 	header := []string{"START", "KIND", "NAMESPACE/NAME", "OUTCOME", "DURATION"}
 	for _, phase := range phases {
 		header = append(header, strings.ToUpper(phase))
+	}
+	if sorted.of != "" {
+		header = append(header, headingOf(sorted.of, numberFields()))
 	}
 	wide := f.Output == OutputWide
 	var fields []string
@@ -99,6 +128,9 @@ func (f *Find) table(found []api.Lifecycle, phases []string) [][]string {
 			}
 			row = append(row, length)
 		}
+		if sorted.of != "" {
+			row = append(row, sorted.value(l, readable))
+		}
 		for _, name := range fields {
 			row = append(row, valueOf(l, name))
 		}
@@ -112,10 +144,13 @@ func (f *Find) table(found []api.Lifecycle, phases []string) [][]string {
 }
 
 // sheet returns the rows for spreadsheets. Lengths are in seconds.
-func (f *Find) sheet(found []api.Lifecycle, phases []string) [][]string {
+func (f *Find) sheet(found []api.Lifecycle, phases []string, sorted sortedBy) [][]string {
 	header := []string{"start", "kind", "namespace", "name", "outcome", "duration"}
 	for _, phase := range phases {
 		header = append(header, phasePrefix+phase)
+	}
+	if sorted.of != "" {
+		header = append(header, sorted.of)
 	}
 	rows := [][]string{append(header, "trace", "span", "reason")}
 	for i := range found {
@@ -130,6 +165,9 @@ func (f *Find) sheet(found []api.Lifecycle, phases []string) [][]string {
 				length = seconds(d)
 			}
 			row = append(row, length)
+		}
+		if sorted.of != "" {
+			row = append(row, sorted.value(l, seconds))
 		}
 		rows = append(rows, append(row, l.TraceID, l.SpanID, valueOf(l, "reason")))
 	}
@@ -172,6 +210,9 @@ func seconds(d api.Seconds) string {
 	return strconv.FormatFloat(float64(d)/float64(time.Second), 'f', -1, 64) // Duration.Seconds rounds twice
 }
 
+// readable formats a length for people.
+func readable(d api.Seconds) string { return render.Duration(time.Duration(d)) }
+
 // printGroups writes statistics in the selected format.
 func (f *Find) printGroups(page *api.GroupPage) error {
 	switch {
@@ -180,19 +221,22 @@ func (f *Find) printGroups(page *api.GroupPage) error {
 	case f.Output == cli.OutputYAML:
 		return cli.WriteYAML(f.Streams.Out, page)
 	case f.Output == OutputCSV:
-		return render.CSV(f.Streams.Out, groupRows(page, page.By, []string{"count", "with"}, "q", seconds,
+		return render.CSV(f.Streams.Out, groupRows(page, keysOf(page), []string{"count", "with"}, "q", seconds,
 			func(text string) string { return text }))
 	case len(page.Groups) == 0:
 		return nil
 	}
-	by := headingOf(page.By, GroupFields())
-	if page.By == byDay {
-		by += " (" + cmp.Or(f.Zone, "UTC") + ")"
+	var by []string
+	for _, key := range keysOf(page) {
+		heading := headingOf(key, GroupFields())
+		if isPeriod(key) {
+			heading += " (" + cmp.Or(f.Zone, "UTC") + ")"
+		}
+		by = append(by, heading)
 	}
 	return render.Grid(
 		f.Streams.Out,
-		groupRows(page, by, []string{"COUNT", "WITH " + headingOf(page.Of, LengthFields())}, "P",
-			func(d api.Seconds) string { return render.Duration(time.Duration(d)) }, cli.Shown),
+		groupRows(page, by, []string{"COUNT", "WITH " + headingOf(page.Of, LengthFields())}, "P", readable, cli.Shown),
 	)
 }
 
@@ -214,14 +258,10 @@ func headingOf(of string, fields []string) string {
 // groupRows returns the rows of statistics, with the values of the groups if there are several. Each
 // quantile has a column, with a prefix and the percentage.
 func groupRows(
-	page *api.GroupPage, by string, counts []string, prefix string, length func(api.Seconds) string,
+	page *api.GroupPage, by, counts []string, prefix string, length func(api.Seconds) string,
 	shown func(string) string,
 ) [][]string {
-	var header []string
-	if page.By != "" {
-		header = append(header, by)
-	}
-	header = append(header, counts[0])
+	header := append(slices.Clone(by), counts[0])
 	if page.Of != "" {
 		header = append(header, counts[1])
 	}
@@ -231,8 +271,13 @@ func groupRows(
 	rows := [][]string{header}
 	for _, g := range page.Groups {
 		var row []string
-		if page.By != "" {
+		switch {
+		case len(by) == 1:
 			row = append(row, shown(g.Value))
+		case len(by) > 1:
+			for _, v := range g.Values {
+				row = append(row, shown(v))
+			}
 		}
 		row = append(row, strconv.FormatInt(g.Count, 10))
 		if page.Of != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 var (
@@ -73,8 +74,29 @@ func valuesOf(field string) []string {
 	return nil
 }
 
-// GroupFields returns the fields that Find can group by.
-func GroupFields() []string { return append(fieldsOf("string"), "day") }
+// KeyWords completes the keys of groups, separated by commas.
+func KeyWords(begun string) []string {
+	keys := splitKeys(begun)
+	last := keys[len(keys)-1]
+	var out []string
+	for _, name := range slices.Sorted(slices.Values(GroupFields())) {
+		if strings.HasPrefix(name, last) && !slices.Contains(keys[:len(keys)-1], name) {
+			out = append(out, strings.TrimSuffix(begun, last)+name)
+		}
+	}
+	return out
+}
+
+// SortWords completes the value that lifecycles are sorted by.
+func SortWords(begun string) []string {
+	return fieldWords(begun, func(f *api.Field) bool { return slices.Contains(numberFields(), f.Name) })
+}
+
+// GroupFields returns the names that Find can group by.
+func GroupFields() []string { return append(fieldsOf("string"), store.KeyNames()...) }
+
+// numberFields returns the fields with a duration or a count.
+func numberFields() []string { return append(LengthFields(), fieldsOf("int")...) }
 
 // LengthFields returns the fields with a duration.
 func LengthFields() []string { return fieldsOf("duration") }

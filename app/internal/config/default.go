@@ -50,7 +50,8 @@ func Default() *ServerConfiguration {
 		Joining:    JoiningConfiguration{Mode: JoinRewrite, Unjoined: UnjoinedPass, Window: duration(time.Minute)},
 		Sampling:   SamplingConfiguration{RatePerMillion: 1_000_000, KeepFailed: true},
 		Retention: RetentionConfiguration{
-			Age: duration(7 * 24 * time.Hour), Size: resource.MustParse("10Gi"), Rollups: duration(400 * 24 * time.Hour),
+			Age: duration(7 * 24 * time.Hour), Rollups: duration(400 * 24 * time.Hour),
+			Size: resource.MustParse("10Gi"),
 		},
 		OTLP: OTLPConfiguration{
 			Messages: MessagesStrict,
@@ -58,6 +59,9 @@ func Default() *ServerConfiguration {
 		},
 		Notices: NoticesConfiguration{
 			After: duration(5 * time.Minute), Receivers: []NoticeReceiverConfiguration{},
+		},
+		Regressions: RegressionsConfiguration{
+			Enabled: true, Period: duration(30 * 24 * time.Hour), Interval: duration(10 * time.Minute),
 		},
 		Replicas: ReplicasConfiguration{
 			Mode:          ModeSingle,

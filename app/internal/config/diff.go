@@ -14,7 +14,7 @@ import (
 // reloadable are the fields and sections that a running server can reload.
 var reloadable = []string{
 	"log.level", "sampling", "retention", "otlp.outbox", "webhook.suppliers", "webhook.supplierGroups",
-	"health", "api.audit",
+	"health", "api.audit", "regressions",
 }
 
 // Diff returns the paths of the fields in which two configurations differ, in the order of the

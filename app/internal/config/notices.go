@@ -28,6 +28,9 @@ const (
 	NoticeProblemResolved = "problem.resolved"
 	NoticeChangeFailed    = "change.failed"
 	NoticeChangeWorse     = "change.worse"
+
+	NoticeRegressionStarted = "regression.started"
+	NoticeRegressionEnded   = "regression.ended"
 )
 
 // NoticesConfiguration is the section `notices`.
@@ -64,9 +67,9 @@ type NoticeReceiverConfiguration struct {
 	// https, or a receiver on the same machine. `slack` has none.
 	TokenFile string `json:"tokenFile"`
 
-	// The types of notices: `problem.started`, `problem.resolved`, `problem.changed`, `change.failed` and
-	// `change.worse`. Those of changes are for `cloudevents` and `slack` only. Empty means `problem.started`
-	// and `problem.resolved`.
+	// The types of notices: `problem.started`, `problem.resolved`, `problem.changed`, `change.failed`,
+	// `change.worse`, `regression.started` and `regression.ended`. Those of changes are for `cloudevents` and
+	// `slack` only. Empty means `problem.started` and `problem.resolved`.
 	Types []string `json:"types"`
 
 	// The namespaces of the problems. Empty means all problems, also those of objects without a namespace.
@@ -137,14 +140,15 @@ func (v *validator) noticeReceiver(path *field.Path, c *NoticeReceiverConfigurat
 	}
 	v.each(path.Child("types"), c.Types, func(at *field.Path, value string) {
 		v.oneOf(at, value, NoticeProblemStarted, NoticeProblemResolved, NoticeProblemChanged, NoticeChangeFailed,
-			NoticeChangeWorse)
-		if (value == NoticeChangeFailed || value == NoticeChangeWorse) && (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) {
+			NoticeChangeWorse, NoticeRegressionStarted, NoticeRegressionEnded)
+		if (value == NoticeChangeFailed || value == NoticeChangeWorse) &&
+			(c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) {
 			v.invalid(at, value, "must not be with format "+c.Format+": nothing would end its alert")
 		}
 	})
-	if types := c.TypesOrDefault(); (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) &&
-		!(slices.Contains(types, NoticeProblemStarted) && slices.Contains(types, NoticeProblemResolved)) {
-		v.invalid(path.Child("types"), "…", "must have problem.started and problem.resolved with format "+c.Format)
+	if types := c.TypesOrDefault(); (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) && !paired(types) {
+		v.invalid(path.Child("types"), "…", "must have problem.started and problem.resolved, or regression.started and "+
+			"regression.ended, with format "+c.Format+": an alert needs its end")
 	}
 	v.each(path.Child("namespaces"), c.Namespaces, func(at *field.Path, value string) {
 		if len(validation.IsDNS1123Label(value)) > 0 {
@@ -154,6 +158,16 @@ func (v *validator) noticeReceiver(path *field.Path, c *NoticeReceiverConfigurat
 	if c.After.Duration != 0 {
 		v.noticeAfter(path.Child("after"), c.After)
 	}
+}
+
+// paired reports whether types begin alerts, and end each of them.
+func paired(types []string) bool {
+	has := func(name string) bool { return slices.Contains(types, name) }
+	problems := has(NoticeProblemStarted) && has(NoticeProblemResolved)
+	regressions := has(NoticeRegressionStarted) && has(NoticeRegressionEnded)
+	ofProblems := has(NoticeProblemStarted) || has(NoticeProblemResolved) || has(NoticeProblemChanged)
+	ofRegressions := has(NoticeRegressionStarted) || has(NoticeRegressionEnded)
+	return (problems || regressions) && problems == ofProblems && regressions == ofRegressions
 }
 
 // noticeURL checks the URL of a receiver. Errors do not repeat the value, because it may be a secret.

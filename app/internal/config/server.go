@@ -94,6 +94,9 @@ type ServerConfiguration struct {
 	// [notices](guides/notices.md).
 	Notices NoticesConfiguration `json:"notices"`
 
+	// How the server looks for phases that got slower. See [compare](guides/compare.md).
+	Regressions RegressionsConfiguration `json:"regressions"`
+
 	// How several servers share a cluster.
 	Replicas ReplicasConfiguration `json:"replicas"`
 }

@@ -55,6 +55,7 @@ func (c *ServerConfiguration) validate() field.ErrorList {
 	v.retention(field.NewPath("retention"), c.Retention)
 	v.otlp(field.NewPath("otlp"), c.OTLP)
 	v.notices(field.NewPath("notices"), c.Notices)
+	v.regressions(field.NewPath("regressions"), c.Regressions)
 	v.replicas(field.NewPath("replicas"), c.Replicas)
 	return v.wrong
 }

@@ -41,8 +41,8 @@ func TestValidate(t *testing.T) {
 				"log.level log.format " +
 				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined " +
 				"joining.window " +
-				"retention.age retention.rollups retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans " +
-				"notices.after replicas.mode replicas.name " +
+				"retention.age retention.rollups retention.size otlp.messages otlp.outbox.maxAge " +
+				"otlp.outbox.maxSpans notices.after regressions.period regressions.interval replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
 		},
 		"Addresses": {
@@ -143,6 +143,29 @@ func TestValidate(t *testing.T) {
 				c.Notices.Page, c.Notices.After = "lifeline.example", duration(0)
 				c.Notices.Receivers = []NoticeReceiverConfiguration{one, one, other}
 			}, "notices.after notices.page notices.receivers[1].name notices.receivers[2].name",
+		},
+		"Regressions": {
+			"", func(c *ServerConfiguration) {
+				c.Regressions.Period, c.Regressions.Interval = duration(time.Hour), duration(time.Second)
+			}, "regressions.period regressions.interval",
+		},
+		"RegressionsOff": {
+			"", func(c *ServerConfiguration) { c.Regressions.Enabled = false }, "",
+		},
+		"NoticesOfRegressions": {
+			"an alert needs its end", noticesTo(
+				NoticeReceiverConfiguration{
+					Format: NoticesPagerDuty, TokenFile: "/key", Types: []string{NoticeRegressionStarted, NoticeRegressionEnded},
+				},
+				NoticeReceiverConfiguration{
+					Format: NoticesAlertmanager, URL: "http://a", Types: []string{NoticeRegressionStarted, NoticeProblemStarted},
+				},
+				NoticeReceiverConfiguration{URLFile: "/url", Types: []string{NoticeRegressionStarted}},
+				NoticeReceiverConfiguration{
+					Format: NoticesPagerDuty, TokenFile: "/key",
+					Types: []string{NoticeProblemStarted, NoticeProblemResolved, NoticeRegressionEnded},
+				},
+			), "notices.receivers[1].types notices.receivers[3].types",
 		},
 		"ManyNoticeReceivers": {
 			"", noticesTo(make([]NoticeReceiverConfiguration, 17)...), "notices.receivers",
@@ -289,7 +312,9 @@ func TestValidate(t *testing.T) {
 		"Joining": {"", func(c *ServerConfiguration) {
 			c.Joining = JoiningConfiguration{Mode: JoinLink, Unjoined: "keep", Window: duration(time.Second)}
 		}, "joining.unjoined joining.window"},
-		"Aftermath":  {"", func(c *ServerConfiguration) { c.Engine.Aftermath = duration(25 * time.Hour) }, "engine.aftermath"},
+		"Aftermath": {
+			"", func(c *ServerConfiguration) { c.Engine.Aftermath = duration(25 * time.Hour) }, "engine.aftermath",
+		},
 		"Patience":   {"", func(c *ServerConfiguration) { c.Engine.Patience = c.Engine.Settle }, "engine.settle"},
 		"NoPatience": {"", func(c *ServerConfiguration) { c.Engine.Patience = duration(-1) }, "engine.patience"},
 		"Rate": {

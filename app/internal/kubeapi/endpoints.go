@@ -46,6 +46,8 @@ var endpoints = []Endpoint{
 	{"/api/v1/lifecycles", verbGet, "lifecycles"},
 	{"/api/v1/groups", verbGet, "groups"},
 	{"/api/v1/fields", verbGet, "fields"},
+	{"/api/v1/regressions", verbGet, "regressions"},
+	{"/api/v1/compare", verbGet, "compare"},
 	{"/api/v1/density", verbGet, "density"},
 	{"/api/v1/traces/{traceID}", verbGet, document},
 	{"/api/v1/traces/{traceID}/why", verbGet, "why"},

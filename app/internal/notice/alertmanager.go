@@ -35,7 +35,7 @@ func alerts(notices []Notice, o *origin, now time.Time) ([]byte, error) {
 		n := &notices[i]
 		a := alert{
 			Labels: filled(map[string]string{
-				"alertname": "LifelineProblem", "category": n.First, "problem": n.Problem,
+				"alertname": "LifelineProblem", "category": n.First, "problem": n.Problem, "regression": n.Regression,
 			}),
 			Annotations: filled(map[string]string{
 				"summary": n.what(), "object": n.subject(), "cause": n.why(), "next": n.Next, "since": n.age(),
@@ -48,7 +48,13 @@ func alerts(notices []Notice, o *origin, now time.Time) ([]byte, error) {
 				a.Labels["namespace"] = n.Object.Namespace
 			}
 		}
-		if n.Type == Resolved {
+		if of := n.Slower; of != nil {
+			a.Labels["alertname"], a.Labels["phase"], a.Labels["kind"] = "LifelineRegression", of.Phase, of.Kind
+			if of.Namespace != "" {
+				a.Labels["namespace"] = of.Namespace
+			}
+		}
+		if n.ends() {
 			a.EndsAt = stamp(n.Time)
 		}
 		starts := n.Since

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -40,17 +41,20 @@ type Board struct {
 	// restored means that the state is that of an earlier Board. began is the time of the first look.
 	restored bool
 	began    time.Time
+	// report waits for the next look; nil without a new one.
+	report *shift.Report
 }
 
 // receiver is the state of one receiver.
 type receiver struct {
 	Receiver
 
-	// told are the problems with a notice of type Started, by the ID in that notice.
-	told  map[string]*told
-	queue queue
-	// worse are the changes with a notice of type Worse, with its time.
-	worse map[trace.TraceID]time.Time
+	// told are the problems with a notice of type Started, by the ID in that notice. slower are the regressions with
+	// a notice of type Slower, and worse the changes with a notice of type Worse, with its time.
+	told   map[string]*told
+	slower map[string]*toldSlower
+	worse  map[trace.TraceID]time.Time
+	queue  queue
 	// due is the time of the next notice if nothing else happens; zero without one.
 	due time.Time
 	// dropped counts the notices that found the queue full.
@@ -74,7 +78,9 @@ func NewBoard(receivers []Receiver, data []byte) (*Board, error) {
 	b := &Board{}
 	for _, r := range receivers {
 		b.receivers = append(b.receivers, &receiver{
-			Receiver: r, told: map[string]*told{}, worse: map[trace.TraceID]time.Time{}, wake: make(chan struct{}, 1),
+			Receiver: r, told: map[string]*told{}, slower: map[string]*toldSlower{},
+			worse: map[trace.TraceID]time.Time{},
+			wake:  make(chan struct{}, 1),
 		})
 	}
 	if len(data) == 0 {
@@ -121,8 +127,10 @@ func (b *Board) Look(now time.Time, problems *problem.Snapshot, finished []*span
 		}
 		w.fail(present, finished)
 		w.worsen(present, finished)
+		w.regress(b.report)
 		b.dirty = b.dirty || w.dirty
 	}
+	b.report = nil
 }
 
 // look is one look for one receiver.
@@ -230,7 +238,7 @@ func (l *look) fail(all *presence, finished []*span.Trace) {
 		return
 	}
 	for _, t := range finished {
-		if !failed(t) || !l.selects(changed(t).Namespace) || l.wants(Started) && all.explains(t) {
+		if !failed(t) || !l.selects(ChangedObject(t).Namespace) || l.wants(Started) && all.explains(t) {
 			continue
 		}
 		if !l.add(aboutChange(t, l.now)) {
@@ -307,7 +315,7 @@ func uidOf(o *object.Ref) types.UID {
 
 // explains reports whether a problem has a failed change as its cause, or its object.
 func (p *presence) explains(t *span.Trace) bool {
-	of := changed(t)
+	of := ChangedObject(t)
 	return p.byTrace[t.ID.String()] || p.holder(&of) != nil
 }
 
@@ -322,7 +330,8 @@ func (b *Board) Changed() bool {
 func (b *Board) Due(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.receivers, func(r *receiver) bool { return !r.due.IsZero() && !r.due.After(now) })
+	return b.report != nil ||
+		slices.ContainsFunc(b.receivers, func(r *receiver) bool { return !r.due.IsZero() && !r.due.After(now) })
 }
 
 // Stored reports that the last State is in the store, with the traces of its notices. Only then are they
@@ -368,12 +377,15 @@ func (b *Board) again(r *receiver, e *entry, due time.Time) {
 	r.call()
 }
 
-// active returns the last notices about the told problems that last.
+// active returns the last notices about the told problems and regressions that last.
 func (b *Board) active(r *receiver) []Notice {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []Notice
 	for _, t := range r.sorted() {
+		out = append(out, t.notice)
+	}
+	for _, t := range r.slow() {
 		out = append(out, t.notice)
 	}
 	return out

@@ -497,7 +497,7 @@ func TestCounts(t *testing.T) {
 			Object: of, Category: "crash_loop", Key: problem.Grouping{Of: key},
 		}, at(0))
 	}
-	for n := range maxLabels + 10 {
+	for n := range maxPairs + 10 {
 		ns := fmt.Sprintf("ns-%04d", n)
 		lacks(ns, "a", "one cause of all")
 		lacks(ns, "b", "one cause of all")

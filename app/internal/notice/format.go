@@ -75,14 +75,21 @@ func (n *Notice) title() string {
 		return "Change converged, " + span.ThenWorse
 	case Failed:
 		return "Change " + cmp.Or(string(n.Outcome), string(span.Failed))
+	case Slower:
+		return "Slower"
+	case SlowerEnded:
+		return "No longer slower"
 	default:
 		return "Problem"
 	}
 }
 
-// subject returns the object as Kind/namespace/name, or "".
+// subject returns the object as Kind/namespace/name, or "". A regression of a kind has no name.
 func (n *Notice) subject() string {
-	if n.Object == nil {
+	switch {
+	case n.Object == nil && n.Slower != nil:
+		return plain(strings.Trim(n.Slower.Kind+"/"+n.Slower.Namespace, "/"))
+	case n.Object == nil:
 		return ""
 	}
 	return plain(strings.Join([]string{n.Object.Kind.Kind, n.Object.Namespace, n.Object.Name}, "/"))
@@ -98,14 +105,20 @@ func (n *Notice) what() string {
 	case n.Cause != nil:
 		out = n.Cause.Command
 	}
-	if n.Count > 1 {
+	switch {
+	case n.Count > 1 && n.Slower != nil:
+		out += fmt.Sprintf(" (%d workloads)", n.Count)
+	case n.Count > 1:
 		out += fmt.Sprintf(" (%d objects)", n.Count)
 	}
 	return out
 }
 
-// why returns the cause as "jane: image web:1 → web:9", or "".
+// why returns the cause as "jane: image web:1 → web:9", the explanation of a regression, or "".
 func (n *Notice) why() string {
+	if n.Explanation != "" {
+		return n.Explanation
+	}
 	if n.Cause == nil {
 		return ""
 	}

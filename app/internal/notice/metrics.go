@@ -28,6 +28,10 @@ var (
 		"Problems now (docs/problems.md), by the kind and the namespace of an object and the category of the reason, "+
 			"bounded as in lifeline_changes_failed_total. A problem counts once in each namespace of its objects. "+
 			"Any: lifeline why -n NAMESPACE lists them.", changeLabels...)
+	slowerMetric = telemetry.Gauge("lifeline_regressions",
+		"Phases that are slower now, by more than chance, by the kind and the namespace of the objects and the phase, "+
+			"bounded as in lifeline_changes_failed_total. It is that of the last report (regressions.interval). Any: "+
+			"lifeline regressions lists them.", "kind", "namespace", "phase")
 )
 
 // RegisterMetrics registers the metrics of Senders and of Counts. Each scrape calls stats.
@@ -46,5 +50,8 @@ func RegisterMetrics(r prometheus.Registerer, stats func() []Stats, counts *Coun
 			return func(l Labels, n int64) { to.Value(m, float64(n), l.Kind, l.Category, l.Namespace) }
 		}
 		counts.Each(values(problemsMetric), values(failedMetric))
-	}, sentMetric, lostMetric, failuresMetric, waitingMetric, failedMetric, problemsMetric))
+		counts.EachRegression(func(l Labels, n int64) {
+			to.Value(slowerMetric, float64(n), l.Kind, l.Namespace, l.Category)
+		})
+	}, sentMetric, lostMetric, failuresMetric, waitingMetric, failedMetric, problemsMetric, slowerMetric))
 }

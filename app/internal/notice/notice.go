@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package notice sends notices about problems to other programs: which notices are due, their forms,
+// Package notice sends notices about problems and regressions to other programs: which notices are due, their forms,
 // their delivery, and the counts of changes for metrics.
 package notice
 
@@ -14,6 +14,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -33,12 +34,16 @@ const (
 	Failed Type = typePrefix + "change.failed"
 	// Worse means that something happened to the Pods of a change after its convergence.
 	Worse Type = typePrefix + "change.worse"
+	// Slower means that a phase got slower by more than chance, or several for one cause.
+	Slower Type = typePrefix + "regression.started"
+	// SlowerEnded means that a regression with a notice of type Slower has ended.
+	SlowerEnded Type = typePrefix + "regression.ended"
 )
 
 const typePrefix = "dev.lifeline."
 
 // Types returns all types.
-func Types() []Type { return []Type{Started, Changed, Resolved, Failed, Worse} }
+func Types() []Type { return []Type{Started, Changed, Resolved, Failed, Worse, Slower, SlowerEnded} }
 
 // TypeOf returns the type with the short name of a configuration, such as problem.started.
 func TypeOf(short string) Type { return Type(typePrefix + short) }
@@ -53,7 +58,7 @@ const (
 	maxItems = 8
 )
 
-// Notice is one notice about a problem, or about a failed change. Its JSON form is the data of the
+// Notice is one notice about a problem, about a failed change, or about a regression. Its JSON form is the data of the
 // CloudEvent. Its texts and lists are bounded, and its texts have no control characters.
 type Notice struct {
 	// ID is the same after a repetition.
@@ -80,12 +85,20 @@ type Notice struct {
 	Outcome span.Outcome `json:"outcome,omitempty"`
 	// Cause is the change that led to the problem, or the change of a notice about one.
 	Cause *problem.Cause `json:"cause,omitempty"`
+	// Regression is the ID of a regression: all notices about it have it. Slower is its worst shift, and Explanation
+	// says what that goes with. Count is then the number of workloads.
+	Regression  string       `json:"regression,omitempty"`
+	Slower      *shift.Shift `json:"slower,omitempty"`
+	Explanation string       `json:"explanation,omitempty"`
 	// Next is a command that shows more.
 	Next string `json:"next,omitempty"`
 }
 
 // key is the same for all notices whose order matters.
-func (n *Notice) key() string { return cmp.Or(n.Problem, n.ID) }
+func (n *Notice) key() string { return cmp.Or(n.Problem, n.Regression, n.ID) }
+
+// ends reports whether the notice ends the alert of another one.
+func (n *Notice) ends() bool { return n.Type == Resolved || n.Type == SlowerEnded }
 
 // about returns a notice about p. id is the ID by which receivers know the problem.
 func about(typ Type, id string, p *problem.Problem, now time.Time) Notice {

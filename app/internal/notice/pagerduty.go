@@ -35,7 +35,7 @@ type pagerDutyLink struct {
 // pagerDutyEvent returns the notice as an event. Another trigger of the same key adds to its alert.
 func pagerDutyEvent(n *Notice, o *origin) ([]byte, error) {
 	e := pagerDuty{RoutingKey: o.key, EventAction: "trigger", DedupKey: n.key()}
-	if n.Type == Resolved {
+	if n.ends() {
 		e.EventAction = "resolve"
 		return json.Marshal(e)
 	}
@@ -46,6 +46,9 @@ func pagerDutyEvent(n *Notice, o *origin) ([]byte, error) {
 	}
 	if n.Object != nil {
 		e.Payload.Group = n.Object.Namespace
+	}
+	if n.Slower != nil {
+		e.Payload.Severity, e.Payload.Class, e.Payload.Group = "warning", "regression", n.Slower.Namespace
 	}
 	if link := o.link(n); link != "" {
 		e.ClientURL, e.Links = link, []pagerDutyLink{{link, "Lifeline"}}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// repetition repeats the alerts of present problems for an Alertmanager.
+// repetition repeats the alerts of present problems and regressions for an Alertmanager.
 type repetition struct {
 	sender *Sender
 	of     *receiver
@@ -18,7 +18,7 @@ type repetition struct {
 
 // work returns the next repetition. Without one, it returns the time of the next, or zero.
 func (r *repetition) work(ctx context.Context, now time.Time) (do func(), due time.Time) {
-	if r.sender.Format != Alertmanager || !r.of.wants(Started) {
+	if r.sender.Format != Alertmanager || !r.of.wants(Started) && !r.of.wants(Slower) {
 		return nil, time.Time{}
 	}
 	if now.Before(r.due) {

@@ -44,15 +44,15 @@ func slackPlain(text string) *slackText { return &slackText{"plain_text", text, 
 func slackMessage(n *Notice, o *origin) ([]byte, error) {
 	headline := n.title() + ": " + slackEscape(n.what(), maxSlackReason)
 	lines := []string{headline}
-	if why := n.why(); why != "" && n.Type != Resolved {
+	if why := n.why(); why != "" && !n.ends() {
 		lines = append(lines, "Cause: "+slackEscape(why, maxSlackText))
 	}
-	if n.Next != "" && n.Type != Resolved {
+	if n.Next != "" && !n.ends() {
 		lines = append(lines, "Next: "+slackEscape(n.Next, maxSlackText))
 	}
 	var notes []string
 	for _, note := range []struct{ name, text string }{
-		{"", n.subject()}, {"since ", n.age()}, {"", n.Category}, {"problem ", n.Problem},
+		{"", n.subject()}, {"since ", n.age()}, {"", n.Category}, {"problem ", n.Problem}, {"regression ", n.Regression},
 	} {
 		if note.text != "" {
 			notes = append(notes, note.name+slackEscape(note.text, maxSlackText))

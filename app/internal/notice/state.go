@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,6 +21,7 @@ type state struct {
 type savedReceiver struct {
 	Name    string      `json:"name"`
 	Told    []savedTold `json:"told,omitempty"`
+	Slower  []savedSlow `json:"slower,omitempty"`
 	Pending []saved     `json:"pending,omitempty"`
 	// Worse are the changes with a notice of type Worse.
 	Worse map[string]time.Time `json:"worse,omitempty"`
@@ -29,6 +31,12 @@ type savedTold struct {
 	saved
 	Present  string `json:"present"`
 	Category string `json:"category"`
+}
+
+type savedSlow struct {
+	saved
+	Series  []string  `json:"series"`
+	Missing time.Time `json:"missing,omitzero"`
 }
 
 // saved is a notice with the fields that its data lacks.
@@ -59,6 +67,11 @@ func (b *Board) State() (data []byte, changed bool, err error) {
 		for _, t := range r.sorted() {
 			one.Told = append(one.Told, savedTold{save(&t.notice), t.present, t.category})
 		}
+		for _, t := range r.slow() {
+			one.Slower = append(one.Slower, savedSlow{
+				save(&t.notice), slices.Sorted(maps.Keys(t.series)), t.missing,
+			})
+		}
 		for _, e := range r.queue.all {
 			one.Pending = append(one.Pending, save(&e.Notice))
 		}
@@ -88,6 +101,10 @@ func (b *Board) restore(data []byte) error {
 		for _, t := range one.Told {
 			n := t.restore()
 			r.told[n.Problem] = &told{notice: n, present: t.Present, category: t.Category}
+		}
+		for _, t := range one.Slower {
+			n := t.restore()
+			r.slower[n.Regression] = &toldSlower{notice: n, series: setOf(t.Series), missing: t.Missing}
 		}
 		for text, at := range one.Worse {
 			if id, err := trace.TraceIDFromHex(text); err == nil {

@@ -49,10 +49,10 @@ func (b *builder) fault(e ast.Expr, detail, hint string) (node, *Error) {
 	return nil, fault(b.info, e, detail, hint)
 }
 
-// root builds the root, of the type of the form.
+// root builds the root, of a type of the form.
 func (b *builder) root(e ast.Expr, f form) (node, *Error) {
 	n, err := b.value(e)
-	if err == nil && n.kind() != f.of {
+	if err == nil && !slices.Contains(f.of, n.kind()) {
 		return b.fault(
 			e, fmt.Sprintf("the %s has the type %s, and must be a %s", f.noun, n.kind(), f.result), f.hint(n.kind()),
 		)

@@ -20,6 +20,8 @@ const (
 	differenceExample = "ended.readiness - began.pull"
 	textHint          = `write a field with a text, such as namespace, or labels["app"]`
 	lengthHint        = "write a duration, such as phase.pull, or a difference of times, as in " + differenceExample
+	numberHint        = "write a duration or a count, such as phase.pull or restarts, or a difference of times, as in " +
+		differenceExample
 )
 
 // collectionHint shows what a question can do with a list or map.

@@ -38,6 +38,17 @@ func (t *Text) Of(lifecycle *Lifecycle, now time.Time) string {
 	return text
 }
 
+// Of returns the number for a lifecycle at the time now, a duration in nanoseconds, and false if a needed value is
+// missing or a sum does not fit. It is safe for concurrent use.
+func (n *Number) Of(lifecycle *Lifecycle, now time.Time) (int64, bool) {
+	if n.Type() == Duration {
+		d, err := eval[time.Duration](n.program, lifecycle, now)
+		return d.Nanoseconds(), err == nil
+	}
+	number, err := eval[int64](n.program, lifecycle, now)
+	return number, err == nil
+}
+
 // eval evaluates a program with the result T.
 func eval[T any](program cel.Program, l *Lifecycle, now time.Time) (out T, err error) {
 	v, _, err := program.Eval(activation{l, within(now)})

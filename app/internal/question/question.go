@@ -24,7 +24,8 @@
 // NULL in SQL. A time outside 64 bits of nanoseconds (1678 to 2262) is an error, too.
 //
 // A Length is an expression of the same language with a duration as its result, and a Text one with a string, for
-// statistics.
+// statistics. A Number orders lists: it has a duration or a whole number. Elements are the values of a list, each for a
+// group of its own.
 //
 // # Another engine
 //
@@ -65,6 +66,13 @@ type Length struct{ expression }
 // Text is a checked expression with a text, such as "namespace" or labels["app"]. It is safe for concurrent use.
 type Text struct{ expression }
 
+// Number is a checked expression with a duration or a whole number, such as "phase.pull" or "restarts". It is safe for
+// concurrent use.
+type Number struct{ expression }
+
+// Type returns Duration or Int.
+func (n *Number) Type() Type { return n.root.kind() }
+
 // IsField reports whether the length is a field alone. Others are computed, some from several rows.
 func (l *Length) IsField() bool {
 	_, is := l.root.(column)
@@ -99,9 +107,20 @@ func ParseText(text string) (*Text, error) {
 	return &Text{*e}, nil
 }
 
+// ParseNumber checks an expression with a duration or a whole number. Its bounds are those of a question. An error is
+// an *Error.
+func ParseNumber(text string) (*Number, error) {
+	e, err := parse(text, numberForm)
+	if err != nil {
+		return nil, err
+	}
+	return &Number{*e}, nil
+}
+
 // form is the use of an expression.
 type form struct {
-	of Type
+	// of are the possible types of the result.
+	of []Type
 	// noun and result name the expression and its result in errors.
 	noun, result string
 	// example ends the hint for an empty expression.
@@ -112,7 +131,7 @@ type form struct {
 
 var (
 	conditionForm = form{
-		of: Bool, noun: "question", result: "condition", example: `write a condition, such as kind == "Pod"`,
+		of: []Type{Bool}, noun: "question", result: "condition", example: `write a condition, such as kind == "Pod"`,
 		hint: func(got Type) string {
 			switch got {
 			case Duration:
@@ -124,7 +143,7 @@ var (
 		},
 	}
 	lengthForm = form{
-		of: Duration, noun: "expression", result: "duration", example: lengthHint,
+		of: []Type{Duration}, noun: "expression", result: "duration", example: lengthHint,
 		hint: func(got Type) string {
 			if got == Timestamp {
 				return "subtract another time, as in " + differenceExample
@@ -133,8 +152,17 @@ var (
 		},
 	}
 	textForm = form{
-		of: String, noun: "expression", result: "string", example: textHint,
+		of: []Type{String}, noun: "expression", result: "string", example: textHint,
 		hint: func(Type) string { return textHint },
+	}
+	numberForm = form{
+		of: []Type{Duration, Int}, noun: "expression", result: "duration or an int", example: numberHint,
+		hint: func(got Type) string {
+			if got == Timestamp {
+				return "subtract another time, as in now - start"
+			}
+			return numberHint
+		},
 	}
 )
 

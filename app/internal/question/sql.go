@@ -34,6 +34,11 @@ func (t *Text) Operand(d Dialect, now time.Time, first int) (Operand, []any) {
 	return t.compile(d, now, first)
 }
 
+// Operand compiles the number for an engine. It is as Length.Operand.
+func (n *Number) Operand(d Dialect, now time.Time, first int) (Operand, []any) {
+	return n.compile(d, now, first)
+}
+
 func (e *expression) compile(d Dialect, now time.Time, first int) (Operand, []any) {
 	to := &emitter{Dialect: d, now: within(now).UnixNano(), first: first}
 	return e.root.sql(to), to.args

@@ -139,6 +139,9 @@ func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-cells(s)))
 }
 
+// Wrap breaks an escaped text at blanks into lines of at most that many cells.
+func Wrap(text string, width int) []string { return wrap(text, width) }
+
 // wrap breaks s at blanks into lines of at most n cells. Longer words are broken anywhere.
 func wrap(s string, n int) []string {
 	var lines []string

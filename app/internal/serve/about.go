@@ -14,6 +14,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
@@ -31,6 +32,7 @@ type about struct {
 	member           *member
 	receiving        *receiving
 	auditing         *auditing
+	slower           func() *shift.Report
 }
 
 // info returns the identity and the role of the server.

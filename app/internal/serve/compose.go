@@ -18,6 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -152,6 +153,7 @@ func (s *server) compose(
 		version: s.version, cluster: cluster, settings: s.settings, progress: s.progress, watch: s.watch,
 		received: tally, joined: s.joined, relations: s.relations, now: now,
 		watches: watching.watcher.Stats, member: member, receiving: receiving, auditing: auditing,
+		slower: s.slower.Load,
 	})
 	if err != nil {
 		return err
@@ -161,6 +163,19 @@ func (s *server) compose(
 	noticing.completes(func(ctx context.Context, c problem.Cause) problem.Cause {
 		return answers.CompleteCause(ctx, all, c)
 	})
+	regressing := &regressing{
+		settings: s.settings, now: now, wait: pauseFor, log: s.log,
+		compute: func(ctx context.Context, since, until time.Time) (*shift.Report, error) {
+			return answers.Regressions(ctx, all, since, until)
+		},
+		publish: func(r *shift.Report) {
+			s.slower.Store(r)
+			s.changes.Report(r)
+			if r != nil && recorder.Notices != nil {
+				recorder.Notices.Report(r)
+			}
+		},
+	}
 	retention := &retention{
 		settings: s.settings, journal: storage.journal, archive: storage.archive, now: now,
 		errors: s.metrics.storage.errors, log: s.log,
@@ -177,6 +192,7 @@ func (s *server) compose(
 		}},
 		byRight,
 		&task{name: "retention", run: retention.run, fail: fail},
+		&task{name: "regressions", run: regressing.run, fail: fail},
 		&task{name: "salvage", run: salvages.run, fail: fail},
 		&task{name: "journal", run: completion.run, fail: fail},
 		&task{name: "configuration", fail: fail, run: func(ctx context.Context) error {

@@ -87,6 +87,7 @@ func newAnswers(
 		Cluster:    of.cluster,
 		Info:       of.info,
 		Sources:    of.sources,
+		Report:     of.slower,
 		MaxStreams: c.MaxStreams,
 		Hosts:      []string{hostOf(c.Address)},
 		Clock:      of.now,

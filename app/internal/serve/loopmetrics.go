@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -34,6 +35,7 @@ type loopMetrics struct {
 	objects      prometheus.Gauge
 	differences  prometheus.Counter
 	inputs       prometheus.Gauge
+	durations    *durations
 	writes       latest[lifecycle.WriteStats]
 	requests     latest[lifecycle.AuditStats]
 }
@@ -105,6 +107,7 @@ func newLoopMetrics(r prometheus.Registerer) *loopMetrics {
 			Help: "Bytes of observations to replay after a restart. It falls when the engine's state is saved. A " +
 				"steady rise: saving fails; see the log.",
 		}),
+		durations: newDurations(r),
 	}
 	r.MustRegister(newWriteMetrics(&m.writes), newRequestMetrics(&m.requests))
 	return m
@@ -121,9 +124,13 @@ func (m *loopMetrics) count(l *look, now time.Time) {
 		m.spans.Add(float64(len(t.Spans)))
 	}
 	finished := l.kept(false)
+	kept := map[trace.TraceID]bool{}
 	for _, t := range finished {
 		m.stored.Observe(now.Sub(lastEnd(t)).Seconds())
+		kept[t.ID] = true
 	}
+	m.durations.expect(l.changed)
+	m.durations.count(l.finished, kept)
 	for _, t := range l.kept(true) {
 		m.spans.Add(float64(len(t.Spans)))
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -67,6 +68,9 @@ func (l *listing) MustRegister(all ...prometheus.Collector) {
 				_, err := vec.GetMetricWithLabelValues(labels...)
 				touched = err == nil
 			case *prometheus.GaugeVec:
+				_, err := vec.GetMetricWithLabelValues(labels...)
+				touched = err == nil
+			case *prometheus.HistogramVec:
 				_, err := vec.GetMetricWithLabelValues(labels...)
 				touched = err == nil
 			}
@@ -114,6 +118,7 @@ func everyMetric(t *testing.T) *listing {
 	tracker := problem.NewTracker("")
 	tracker.Lacks(&problem.Failing{Category: "image_not_found"}, time.Time{})
 	c.changes.Look(tracker.Snapshot(time.Time{}), []*span.Trace{failed})
+	c.changes.Report(&shift.Report{Shifts: []shift.Shift{{Kind: "Pod", Phase: "pull"}}})
 	c.watch = func() *watchCounts {
 		return &watchCounts{Stats: watch.Stats{Resources: []watch.ResourceStats{{Lists: 1, Errors: one}}}}
 	}
@@ -202,13 +207,27 @@ func TestAlertRules(t *testing.T) {
 	rules, err := os.ReadFile("../../../deploy/prometheus/rules.yaml")
 	must(t, err)
 	known := everyMetric(t).names
-	used := regexp.MustCompile(`lifeline_\w+`).FindAllString(string(rules), -1)
-	if len(used) < 5 {
-		t.Errorf("the rules have only %d metrics", len(used))
+	everyKnown(t, known, string(rules), 5)
+}
+
+// TestDashboard finds a metric in the dashboard that does not exist.
+func TestDashboard(t *testing.T) {
+	dashboard, err := os.ReadFile("../../../deploy/helm/lifeline/files/dashboard.json")
+	must(t, err)
+	everyKnown(t, everyMetric(t).names, string(dashboard), 20)
+}
+
+// everyKnown checks that a text names at least some metrics, all of which exist.
+func everyKnown(t *testing.T, known map[string]bool, text string, least int) {
+	t.Helper()
+	used := regexp.MustCompile(`lifeline_\w+`).FindAllString(text, -1)
+	if len(used) < least {
+		t.Errorf("only %d metrics", len(used))
 	}
+	series := regexp.MustCompile(`_(bucket|count|sum)$`)
 	for _, name := range used {
-		if !known[name] {
-			t.Errorf("the rules have %s, which is no metric", name)
+		if !known[name] && !known[series.ReplaceAllString(name, "")] {
+			t.Errorf("%s is no metric", name)
 		}
 	}
 }

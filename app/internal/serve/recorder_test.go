@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/proto"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -63,7 +65,7 @@ func read(t testing.TB, path string) []*observation.Observation {
 
 // TestKilledAtAnyMoment ends a recorder again and again while it stores real recordings: before a
 // commit, after a commit but before its return, and between looks; with and without an archive. The
-// final traces and the entries to send must equal those of an undisturbed recorder.
+// final traces, the entries to send and the counted durations must equal those of an undisturbed recorder.
 func TestKilledAtAnyMoment(t *testing.T) {
 	for i, path := range recordings(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -84,6 +86,9 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				if d := cmp.Diff(calm.queued, killed.queued); d != "" {
 					t.Errorf("seed %d: to be sent, -undisturbed +killed:\n%s", seed, d)
 				}
+				if d := cmp.Diff(calm.counted, killed.counted); d != "" || len(calm.counted) == 0 {
+					t.Errorf("seed %d: counted durations, -undisturbed +killed:\n%s", seed, d)
+				}
 			}
 		})
 	}
@@ -94,7 +99,9 @@ type played struct {
 	// traces are the stored ones: their spans as OTLP, outcome and reason.
 	traces map[string]string
 	// queued counts each trace's entries to send.
-	queued          map[string]int
+	queued map[string]int
+	// counted are the histograms of durations over all lives, each with its number and its sum.
+	counted         map[string]string
 	kills, replayed int
 }
 
@@ -113,6 +120,9 @@ type player struct {
 	// waits makes every third second one in which nothing is handed out.
 	waits bool
 	now   time.Time
+	// registry and durations belong to all lives.
+	registry  *prometheus.Registry
+	durations *durations
 }
 
 // play stores a recording like a server. With dice it kills the recorder at random.
@@ -123,7 +133,8 @@ func play(t *testing.T, seen []*observation.Observation, dice *rand.Rand) played
 
 func playWaiting(t *testing.T, seen []*observation.Observation, dice *rand.Rand, waits bool) played {
 	t.Helper()
-	k := &player{t: t, dir: t.TempDir(), dice: dice, waits: waits}
+	k := &player{t: t, dir: t.TempDir(), dice: dice, waits: waits, registry: prometheus.NewRegistry()}
+	k.durations = newDurations(k.registry)
 	k.start()
 	var tick time.Time
 	for _, o := range seen {
@@ -171,7 +182,8 @@ func (k *player) start() {
 		k.w = newWorld(k.t, k.dir)
 	}
 	k.r = k.w.restore(k.t, recorderOptions{
-		Sends: func(*span.Trace) bool { return true },
+		Sends:  func(*span.Trace) bool { return true },
+		Stored: func(l *look) { k.durations.count(l.finished, nil) },
 		Waits: func() bool { return k.waits && !k.now.After(k.end) && k.now.Unix()%3 == 0 },
 	})
 	if k.r.discarded != nil {
@@ -212,6 +224,15 @@ func (k *player) collect() {
 			k.t.Errorf("trace %s is in the list twice", name)
 		}
 		k.traces[name] = fmt.Sprintf("open %t %s %s: %x", sum.Open, sum.Outcome, sum.Reason, text)
+	}
+	k.counted = map[string]string{}
+	families, err := k.registry.Gather()
+	must(k.t, err)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			sum := time.Duration(math.Round(m.GetHistogram().GetSampleSum()*1e6)) * time.Microsecond
+			k.counted[fmt.Sprint(f.GetName(), m.GetLabel())] = fmt.Sprint(m.GetHistogram().GetSampleCount(), " ", sum)
+		}
 	}
 	items, err := k.w.Pending(k.t.Context(), journal.Sender)
 	must(k.t, err)

@@ -22,6 +22,7 @@ const rightsPage = "../../../docs/rights-table.md"
 // asks has the parameters for paths, one request each. A path without them is asked as it is.
 var asks = map[string][]string{
 	"/api/v1/groups":                {"?by=name"},
+	"/api/v1/compare":               {"?where=true&and=true"},
 	"/api/v1/traces/{traceID}":      {"", "?format=perfetto", "?format=mermaid", "?format=html"},
 	"/api/v1/traces/{traceID}/find": {"?text=mark"},
 	"/api/v3/operations":            {"?service=kubelet"},

@@ -71,6 +71,7 @@ type server struct {
 	joined    *joinedCounts
 	relations *relations
 	problems  api.ProblemHub
+	slower    latestReport
 	// running has the parts that need the cluster, once all of them have started.
 	running atomic.Pointer[clusterParts]
 }

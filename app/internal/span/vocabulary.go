@@ -159,7 +159,7 @@ var attributeTerms = []Term{
 	{AttributeKey, string(KeyHeals), "the root of a healing trace", "the object whose loss is repaired", ""},
 	{AttributeKey, string(KeyAutoscaler), "a scaling by an autoscaler", "the kind and name of the autoscaler", ""},
 	{AttributeKey, string(KeyReplicas), "a change of a workload", "the desired number of its Pods", ""},
-	{AttributeKey, string(KeyScheduler), "a Pod", "its scheduler", ""},
+	{AttributeKey, string(KeyScheduler), "a Pod", "its scheduler, if that is not `default-scheduler`", ""},
 	{AttributeKey, string(KeyStorageClasses), "a Pod", "the storage classes of its claims, each once", ""},
 	{
 		AttributeKey,

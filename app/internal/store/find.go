@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -34,8 +35,7 @@ const (
 
 // Finder answers questions about lifecycles.
 type Finder interface {
-	// Find returns the lifecycles that match q, the latest start first, without their Steps. Among
-	// equal starts, the highest trace ID and then the highest span ID come first.
+	// Find returns the lifecycles that match q in the order of q.Compare, without their Steps.
 	Find(ctx context.Context, q FindQuery) (*FindPage, error)
 	// Group returns statistics of the lifecycles that match q. The groups have the finished ones only.
 	Group(ctx context.Context, q GroupQuery) (*GroupPage, error)
@@ -48,6 +48,14 @@ type Lifecycle struct {
 	question.Lifecycle
 	// Span is the span of the reconciliation.
 	Span trace.SpanID
+	// Rank is the value of FindQuery.Sort, in a page of Find.
+	Rank Rank
+}
+
+// Rank is a value to sort by: of a duration in nanoseconds, or a count. The zero value is a missing one.
+type Rank struct {
+	Value int64
+	Known bool
 }
 
 // FindQuery selects lifecycles. A zero field selects all.
@@ -64,10 +72,16 @@ type FindQuery struct {
 	Open bool
 	// Namespace is that of the object; empty selects all.
 	Namespace string
-	// Traces selects one lifecycle a trace, the latest.
+	// Traces selects one lifecycle a trace, the latest. It does not go with Sort.
 	Traces bool
 
+	// Sort orders all that match by a value, the highest first, or with Reverse the lowest. Those without a value come
+	// last. nil means the start, the latest first, which also orders equal values.
+	Sort    *question.Number
+	Reverse bool
+
 	Limit int
+	// After is the end of the previous page. A sorted page has the Now of the first one: Begin sets it.
 	After Cursor
 }
 
@@ -83,11 +97,13 @@ type FindPage struct {
 
 // GroupQuery asks for statistics.
 type GroupQuery struct {
-	// FindQuery selects the lifecycles. Limit and After do not count.
+	// FindQuery selects the lifecycles. Sort, Limit and After do not count.
 	FindQuery
-	// By is what the lifecycles of a group share. The zero value makes one group of all.
-	By By
-	// Zone is the time zone of days; nil means UTC.
+	// By are the keys of the groups, at most MaxKeys. Without any, all lifecycles are one group.
+	By []By
+	// Order is that of the groups.
+	Order GroupOrder
+	// Zone is the time zone of periods; nil means UTC.
 	Zone *time.Location
 	// Of is the duration that Quantiles are of, such as "phase.startup" or "end - ended.pull"; nil means
 	// none. A lifecycle counts without a value if a part of it is missing.
@@ -111,16 +127,19 @@ func (q *GroupQuery) Validate() error {
 			return fmt.Errorf("cannot compute the quantile %v: it is not between 0 and 1", f)
 		}
 	}
+	ofState := slices.ContainsFunc(q.By, func(b By) bool { return b.State })
 	switch {
+	case len(q.By) > MaxKeys:
+		return fmt.Errorf("groups have %d keys, more than %d", len(q.By), MaxKeys)
 	case q.Changes && q.Of != nil:
 		return errors.New("a count of changes has no quantiles")
-	case !q.Changes && (q.By.State || len(q.States) > 0):
+	case !q.Changes && (ofState || len(q.States) > 0):
 		return errors.New("only changes have a state")
 	}
-	return nil
+	return q.Order.validate(q)
 }
 
-// GroupPage are the groups, the largest first, or days the newest first, at most MaxGroups.
+// GroupPage are the groups in the order of GroupQuery.CompareGroups, at most MaxGroups.
 type GroupPage struct {
 	Groups []Group
 	// More is the number of further groups.
@@ -132,9 +151,11 @@ type GroupPage struct {
 	Since      time.Time
 }
 
-// Group is the statistics of the lifecycles with the same value of By.
+// Group is the statistics of the lifecycles with the same values of By. A lifecycle with several elements of a list is
+// in several groups.
 type Group struct {
-	Value string
+	// Values has one for each key.
+	Values []string
 	// Count counts all, and With those that have a value of Of.
 	Count, With int64
 	// Quantiles are those of the query; nil if With is 0.

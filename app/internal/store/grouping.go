@@ -4,47 +4,16 @@ package store
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
-
-// The texts of the By of days and states.
-const (
-	day   = "day"
-	state = "state"
-)
-
-// By is what the lifecycles of a group share: a text, the date of their start, or the state of their trace.
-type By struct {
-	// Text is nil without a text.
-	Text *question.Text
-	// Day means the date, and State the state. Only changes have a state.
-	Day, State bool
-}
-
-// ParseBy returns the By of a field with a text, of another expression with one, of "day", or of "state". The error
-// is a *question.Error.
-func ParseBy(text string) (By, error) {
-	switch text {
-	case day:
-		return By{Day: true}, nil
-	case state:
-		return By{State: true}, nil
-	}
-	of, err := question.ParseText(text)
-	var fault *question.Error
-	if errors.As(err, &fault) && question.Nearest(text, []string{day}) != "" {
-		fault.Hint = "did you mean " + day + "?"
-	}
-	return By{Text: of}, err
-}
 
 // Grouping makes the groups of lifecycles in memory. It keeps one number for each value of Of.
 type Grouping struct {
@@ -54,9 +23,10 @@ type Grouping struct {
 
 // collected is a group so far. Only a count of changes has its traces.
 type collected struct {
-	traces map[trace.TraceID]bool
-	count  int64
-	values []int64
+	values  []string
+	traces  map[trace.TraceID]bool
+	count   int64
+	lengths []int64
 }
 
 // NewGrouping returns a Grouping without lifecycles, or the error of q.Validate.
@@ -67,82 +37,127 @@ func NewGrouping(q *GroupQuery) (*Grouping, error) {
 	return &Grouping{q, map[string]*collected{}}, nil
 }
 
-// Add counts a lifecycle. The caller selects.
+// Add counts a lifecycle in each of its groups. The caller selects.
 func (g *Grouping) Add(l *Lifecycle) {
-	value := g.Value(l)
-	group := g.group(value)
-	group.count++
-	if g.query.Of == nil {
-		return
+	length, is := time.Duration(0), false
+	if g.query.Of != nil {
+		length, is = g.query.Of.Of(&l.Lifecycle, g.query.Now)
 	}
-	if d, is := g.query.Of.Of(&l.Lifecycle, g.query.Now); is {
-		group.values = append(group.values, d.Nanoseconds())
+	for _, values := range g.query.Keys(l, "") {
+		group := g.group(values)
+		group.count++
+		if is {
+			group.lengths = append(group.lengths, length.Nanoseconds())
+		}
 	}
 }
 
-// AddChange counts the trace of a lifecycle once in its group. The caller selects.
+// AddChange counts the trace of a lifecycle once in each of its groups. The caller selects.
 func (g *Grouping) AddChange(l *Lifecycle, of span.State) {
-	value := string(of)
-	if !g.query.By.State {
-		value = g.Value(l)
+	for _, values := range g.query.Keys(l, of) {
+		group := g.group(values)
+		if group.traces == nil {
+			group.traces = map[trace.TraceID]bool{}
+		}
+		group.traces[l.Trace] = true
 	}
-	group := g.group(value)
-	if group.traces == nil {
-		group.traces = map[trace.TraceID]bool{}
-	}
-	group.traces[l.Trace] = true
 }
 
 // AddGroups adds the counts of other changes.
 func (g *Grouping) AddGroups(groups []Group) {
 	for _, one := range groups {
-		g.group(one.Value).count += one.Count
+		g.group(one.Values).count += one.Count
 	}
 }
 
-func (g *Grouping) group(value string) *collected {
-	group := g.groups[value]
+func (g *Grouping) group(values []string) *collected {
+	key := ""
+	if len(values) == 1 {
+		key = values[0]
+	} else {
+		for _, v := range values {
+			key += strconv.Itoa(len(v)) + ":" + v
+		}
+	}
+	group := g.groups[key]
 	if group == nil {
-		group = &collected{}
-		g.groups[value] = group
+		group = &collected{values: values}
+		g.groups[key] = group
 	}
 	return group
 }
 
-// Value returns the name of the group of a lifecycle.
-func (g *Grouping) Value(l *Lifecycle) string {
-	switch by := g.query.By; {
-	case by.Day:
-		return l.Start.In(cmp.Or(g.query.Zone, time.UTC)).Format(time.DateOnly)
-	case by.Text != nil:
-		return by.Text.Of(&l.Lifecycle, g.query.Now)
+// Keys returns the values of the keys of each group that has a lifecycle. The state is that of its trace.
+func (q *GroupQuery) Keys(l *Lifecycle, of span.State) [][]string {
+	out := [][]string{nil}
+	for _, by := range q.By {
+		values := by.values(l, q.Now, cmp.Or(q.Zone, time.UTC), string(of))
+		var longer [][]string
+		for _, begun := range out {
+			for _, v := range values {
+				longer = append(longer, append(slices.Clip(begun), v))
+			}
+		}
+		out = longer
 	}
-	return ""
+	return out
 }
 
-// Page returns the groups: the largest first, those of equal size by their value; days the newest first.
+// Page returns the groups in the order of the query.
 func (g *Grouping) Page() *GroupPage {
 	page := &GroupPage{Since: g.query.Earliest()}
-	for value, c := range g.groups {
-		one := Group{Value: value, Count: c.count + int64(len(c.traces)), With: int64(len(c.values))}
-		if len(c.values) > 0 {
-			slices.Sort(c.values)
+	for _, c := range g.groups {
+		one := Group{Values: c.values, Count: c.count + int64(len(c.traces)), With: int64(len(c.lengths))}
+		if len(c.lengths) > 0 {
+			slices.Sort(c.lengths)
 			for _, fraction := range g.query.Quantiles {
-				rank := int(math.Ceil(fraction * float64(len(c.values)))) // from 1
-				one.Quantiles = append(one.Quantiles, time.Duration(c.values[max(rank, 1)-1]))
+				rank := int(math.Ceil(fraction * float64(len(c.lengths)))) // from 1
+				one.Quantiles = append(one.Quantiles, time.Duration(c.lengths[max(rank, 1)-1]))
 			}
 		}
 		page.Groups = append(page.Groups, one)
 	}
-	slices.SortFunc(page.Groups, func(a, b Group) int {
-		if g.query.By.Day {
-			return cmp.Compare(b.Value, a.Value)
-		}
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
-	})
+	slices.SortFunc(page.Groups, g.query.CompareGroups)
 	if page.More = len(page.Groups) - MaxGroups; page.More > 0 {
 		page.Groups = page.Groups[:MaxGroups]
 	}
 	page.More = max(0, page.More)
 	return page
+}
+
+// CompareGroups is the order of a GroupPage: negative if a comes before b.
+func (q *GroupQuery) CompareGroups(a, b Group) int {
+	if n, is := q.Order.Quantile(); is {
+		if d := cmp.Or(cmp.Compare(len(b.Quantiles), len(a.Quantiles)), compareQuantiles(n, b, a)); d != 0 {
+			return d
+		}
+	}
+	if q.Order == OrderUsual {
+		for i, by := range q.By {
+			if d := by.Period.compare(b.Values[i], a.Values[i]); by.Period != "" && d != 0 {
+				return d
+			}
+		}
+	}
+	if d := cmp.Compare(b.Count, a.Count); d != 0 {
+		return d
+	}
+	for i, by := range q.By {
+		d := strings.Compare(a.Values[i], b.Values[i])
+		if by.Period != "" {
+			d = by.Period.compare(b.Values[i], a.Values[i])
+		}
+		if d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// compareQuantiles compares the quantile n of two groups, if both have it.
+func compareQuantiles(n int, a, b Group) int {
+	if n >= len(a.Quantiles) || n >= len(b.Quantiles) {
+		return 0
+	}
+	return cmp.Compare(a.Quantiles[n], b.Quantiles[n])
 }

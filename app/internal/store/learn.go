@@ -20,8 +20,8 @@ const MaxSamples = 200_000
 
 // Learner returns what finished lifecycles taught. An error is the last element of a sequence.
 type Learner interface {
-	// Rollups returns the rollups that match q, the oldest start first. They outlive their traces. Those that are
-	// written meanwhile may be missing.
+	// Rollups returns the rollups that match q, the oldest start first; those with the same start in any order. They
+	// outlive their traces. Those that are written meanwhile may be missing.
 	Rollups(ctx context.Context, q RollupQuery) iter.Seq2[sample.Rollup, error]
 	// Samples returns the lifecycles that match q and are samples, in any order: the newest Limit of the matching
 	// lifecycles, at most MaxSamples. Traces, Open and After do not count.
@@ -72,7 +72,8 @@ func (q *RollupQuery) Validate() error {
 
 // Fits reports whether what the scope permits of r matches q, apart from the scope.
 func (q *RollupQuery) Fits(r *Rollup, permitted *sample.Rollup) bool {
-	if q.Namespace != "" && permitted.Namespace != q.Namespace || !q.Since.IsZero() && permitted.Start.Before(q.Since) ||
+	if q.Namespace != "" && permitted.Namespace != q.Namespace ||
+		!q.Since.IsZero() && permitted.Start.Before(q.Since) ||
 		!q.Until.IsZero() && !permitted.Start.Before(q.Until) {
 		return false
 	}

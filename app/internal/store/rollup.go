@@ -68,9 +68,9 @@ var attributesOf = func() map[string]string {
 // ofNodes are the attributes that are facts about a Node.
 var ofNodes = []string{sample.Zone, sample.InstanceType, sample.NodePool, sample.Runtime, sample.Kubelet}
 
-// SampleOf returns a lifecycle as a sample. The result is false for one that teaches nothing: it has not ended, it ended
-// before its desired state for another reason, or it converged at once, as that of a ConfigMap does. Its first claim
-// with a result counts. So one that converged after a failure is no sample.
+// SampleOf returns a lifecycle as a sample. The result is false for one that teaches nothing: it has not ended, it
+// ended before its desired state for another reason, or it converged at once, as that of a ConfigMap does. Its first
+// claim with a result counts. So one that converged after a failure is no sample.
 func SampleOf(l *Lifecycle) (sample.Lifecycle, bool) {
 	return NewSample(l.Start, l.Duration, maps.Clone(l.Phases), func(field string) any {
 		if field == "outcome" {
@@ -80,8 +80,8 @@ func SampleOf(l *Lifecycle) (sample.Lifecycle, bool) {
 	})
 }
 
-// NewSample is SampleOf for the parts of a lifecycle: value returns the outcome and the fields of data. The sample keeps
-// the phases.
+// NewSample is SampleOf for the parts of a lifecycle: value returns the outcome and the fields of data. The sample
+// keeps the phases.
 func NewSample(
 	start time.Time, length time.Duration, phases map[string]time.Duration, value func(field string) any,
 ) (sample.Lifecycle, bool) {
@@ -98,7 +98,8 @@ func NewSample(
 		phases = map[string]time.Duration{}
 	}
 	phases[sample.Total] = length
-	out := sample.Lifecycle{Start: start, Phases: phases, Attributes: make([]sample.Attribute, 0, len(attributeFields)+1)}
+	out := sample.Lifecycle{Start: start, Phases: phases}
+	out.Attributes = make([]sample.Attribute, 0, len(attributeFields)+1)
 	for _, a := range attributeFields {
 		if a.attribute == sample.Requests {
 			out.Attributes = appendValues(out.Attributes, a.attribute, requests(value("cpu"), value("memory")))
@@ -230,7 +231,8 @@ func rootOf(t *span.Trace) (root, healed object.Ref) {
 	if root.UID = ""; !kind.Namespace.Is(root.Kind) {
 		root.Name = ""
 	}
-	if i := slices.IndexFunc(s.Attributes, func(kv attribute.KeyValue) bool { return kv.Key == span.KeyHeals }); i >= 0 {
+	heals := func(kv attribute.KeyValue) bool { return kv.Key == span.KeyHeals }
+	if i := slices.IndexFunc(s.Attributes, heals); i >= 0 {
 		healed = validRef(rights.Named(s, s.Attributes[i]))
 	}
 	return root, healed
@@ -298,7 +300,8 @@ func (r *Rollup) In(s Scope) (sample.Rollup, bool) {
 	return out, true
 }
 
-// CompareRollups is the order of a Learner: negative if a comes before b.
+// CompareRollups is an order by start: negative if a comes before b. Only objects of one change without a workload
+// may be equal in it.
 func CompareRollups(a, b *sample.Rollup) int {
 	return cmp.Or(
 		a.Start.Compare(b.Start), slices.Compare(a.Trace[:], b.Trace[:]), cmp.Compare(a.Namespace, b.Namespace),
@@ -313,5 +316,7 @@ func SampleFields() []string {
 
 // WithoutNode removes the facts about a Node from a sample.
 func WithoutNode(l *sample.Lifecycle) {
-	l.Attributes = slices.DeleteFunc(l.Attributes, func(a sample.Attribute) bool { return slices.Contains(ofNodes, a.Name) })
+	l.Attributes = slices.DeleteFunc(l.Attributes, func(a sample.Attribute) bool {
+		return slices.Contains(ofNodes, a.Name)
+	})
 }

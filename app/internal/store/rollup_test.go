@@ -19,8 +19,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// rollout is a change of the Deployment web by ana: two new Pods on two nodes, of which one has pulled its image, and an
-// old Pod. A claim, a ConfigMap and a failed Pod are part of it, too.
+// rollout is a change of the Deployment web by ana: two new Pods on two nodes, of which one has pulled its image, and
+// an old Pod. A claim, a ConfigMap and a failed Pod are part of it, too.
 func rollout() *span.Trace {
 	b := spantest.New("rollout")
 	add := func(up *span.Span, kind, name, verb string, from, to int, attributes ...attribute.KeyValue) *span.Span {
@@ -33,7 +33,7 @@ func rollout() *span.Trace {
 		span.KeyActor.String("kubectl"), span.KeyFields.StringSlice([]string{"spec.image"}), span.KeyReplicas.Int(2))
 	pod := func(name, node string, from, to int) *span.Span {
 		s := add(root, "Pod", name, "create", from, to, span.KeyActor.String("replicaset-controller"),
-			span.KeyKubelet.String("v1.36.2"), span.KeyNodePool.String("spot"), span.KeyScheduler.String("default-scheduler"),
+			span.KeyKubelet.String("v1.36.2"), span.KeyNodePool.String("spot"), span.KeyScheduler.String("own"),
 			span.KeyCPU.Int64(500), span.KeyMemory.Int64(256<<20),
 			span.KeyStorageClasses.StringSlice([]string{"fast"}))
 		s.Facts.Pod = &span.PodFacts{Volumes: 2, Node: node, Zone: "a", Images: []string{"web:2"}}
@@ -86,7 +86,7 @@ func TestRollupsOf(t *testing.T) {
 			Phases: sample.Phases{sample.Total: 2500 * time.Millisecond, "pull": time.Second},
 			Attributes: attributes("author", "ana", "changed", "spec.image", "image", "web:2", "kubelet", "v1.36.2",
 				"node_pool", "spot", "registry", "docker.io", "replicas", "2", "requests", "cpu 500m, memory 256Mi",
-				"scheduler", "default-scheduler", "storage_class", "fast", "volumes", "2", "zone", "a"),
+				"scheduler", "own", "storage_class", "fast", "volumes", "2", "zone", "a"),
 			Parts: []sample.Part{
 				{
 					Count: 1, Phases: sample.Phases{sample.Total: 3 * time.Second, "pull": time.Second},
@@ -102,8 +102,8 @@ func TestRollupsOf(t *testing.T) {
 				"registry", "docker.io", "replicas", "2", "volumes", "0"),
 		}, "", ""),
 		rollup(sample.Rollup{
-			Kind: "PersistentVolumeClaim", Verb: "create", Start: at(500), Count: 1, Phases: lengths(400 * time.Millisecond),
-			Attributes: attributes("author", "ana"),
+			Kind: "PersistentVolumeClaim", Verb: "create", Start: at(500), Count: 1,
+			Phases: lengths(400 * time.Millisecond), Attributes: attributes("author", "ana"),
 		}, "", "data"),
 	}
 	if diff := cmp.Diff(want, store.RollupsOf(of, at(9000))); diff != "" {
@@ -160,6 +160,8 @@ func TestRollupIn(t *testing.T) {
 		return false
 	}
 	all := store.Scope{}
+	pod := store.Scope{Without: []store.Guarded{{Kind: "Pod"}}}
+	except := store.Scope{Except: []trace.TraceID{pods.Trace}}
 	namespace := store.Scope{Namespaces: []string{"default"}}
 	nodes := store.Scope{Namespaces: []string{"default", ""}}
 	for name, tc := range map[string]struct {
@@ -170,8 +172,8 @@ func TestRollupIn(t *testing.T) {
 		"everything":           {pods, all, true, true, true, false, true},
 		"another namespace":    {pods, store.Scope{Namespaces: []string{"shop"}}, false, false, false, false, false},
 		"nothing":              {pods, store.Scope{Namespaces: []string{}}, false, false, false, false, false},
-		"a guarded kind":       {pods, store.Scope{Without: []store.Guarded{{Kind: "Pod"}}}, false, false, false, false, false},
-		"an excepted trace":    {pods, store.Scope{Except: []trace.TraceID{pods.Trace}}, false, false, false, false, false},
+		"a guarded kind":       {pods, pod, false, false, false, false, false},
+		"an excepted trace":    {pods, except, false, false, false, false, false},
 		"the namespace":        {pods, namespace, true, false, true, false, true},
 		"and Nodes":            {pods, nodes, true, true, true, false, true},
 		"a change of others":   {outside, namespace, true, false, false, false, true},

@@ -283,7 +283,7 @@ func TestSummaryAt(t *testing.T) {
 	}
 }
 
-// TestParseBy: only texts and days make groups, and the error has the way out.
+// TestParseBy: texts, lists and periods make groups, and the error has the way out.
 func TestParseBy(t *testing.T) {
 	for text, want := range map[string]string{
 		"volumes":         "1:1: the expression has the type int, and must be a string; write a field with a text",
@@ -291,7 +291,8 @@ func TestParseBy(t *testing.T) {
 		"colour":          "1:1: unknown field colour",
 		"nod":             "1:1: unknown field nod; did you mean node?",
 		"days":            "1:1: unknown field days; did you mean day?",
-		"images":          "1:1: ",
+		"weekly":          "1:1: unknown field weekly; did you mean week?",
+		"imags":           "1:1: unknown field imags; did you mean image?",
 		"labels":          "1:1: ",
 		"":                "1:1: the expression is empty; write a field with a text",
 		"name; DROP":      "1:5: ",
@@ -301,11 +302,47 @@ func TestParseBy(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"node", `labels["app"]`, "labels.app", `has(labels.app) ? labels.app : name`} {
-		if by, err := store.ParseBy(text); err != nil || by.Day || by.Text.String() != text {
+		if by, err := store.ParseBy(text); err != nil || by.Period != "" || by.Text.String() != text {
 			t.Errorf("%s: %+v %v", text, by, err)
 		}
 	}
-	if by, err := store.ParseBy("day"); err != nil || !by.Day || by.Text != nil {
-		t.Errorf("days: %+v %v", by, err)
+	for text, uses := range map[string]string{
+		"image": "images", " images ": "images", "field": "changed", "changed": "changed", "author": "author", "week": "start",
+	} {
+		if by, err := store.ParseBy(text); err != nil || !by.Uses(uses) || by.Uses("node") {
+			t.Errorf("%q: %+v %v", text, by, err)
+		}
+	}
+	for _, period := range store.Periods() {
+		if by, err := store.ParseBy(string(period)); err != nil || by.Period != period || by.Text != nil {
+			t.Errorf("%s: %+v %v", period, by, err)
+		}
+	}
+}
+
+// TestPeriods: an hour that a clock shows twice has two names, and a week belongs to the year of its Thursday.
+func TestPeriods(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		of         store.Period
+		at, reason string
+		want       string
+	}{
+		{store.Hour, "2026-10-25T00:59:59Z", "summer time", "2026-10-25T02:00+02:00"},
+		{store.Hour, "2026-10-25T01:00:00Z", "the same on the clock, an hour later", "2026-10-25T02:00+01:00"},
+		{store.Day, "2026-10-24T22:00:00Z", "midnight", "2026-10-25"},
+		{store.Week, "2027-01-03T22:59:59Z", "a Sunday", "2026-W53"},
+		{store.Week, "2027-01-03T23:00:00Z", "the Monday after it", "2027-W01"},
+	} {
+		at, err := time.Parse(time.RFC3339, tc.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tc.of.Name(at.In(zone)); got != tc.want {
+			t.Errorf("%s of %s (%s): %s, want %s", tc.of, tc.at, tc.reason, got, tc.want)
+		}
 	}
 }

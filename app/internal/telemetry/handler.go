@@ -24,12 +24,15 @@ type HandlerOptions struct {
 // maxScrapes limits concurrent scrapes.
 const maxScrapes = 4
 
-// Handler serves /metrics, /healthz, /readyz and, with Pprof, /debug/pprof/. The health paths
+// Handler serves /metrics (as OpenMetrics on request), /healthz, /readyz and, with Pprof, /debug/pprof/. The health paths
 // answer 200, with notes if there are any, or 503 with the reasons. With ?verbose they list each
 // check.
 func Handler(o HandlerOptions) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{
+		MaxRequestsInFlight: maxScrapes,
+		EnableOpenMetrics:   true, // it has exemplars
+	}))
 	mux.Handle("GET /healthz", answer(o.Health, true))
 	mux.Handle("GET /readyz", answer(o.Health, false))
 	if o.Pprof {

@@ -17,6 +17,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
+// defaultScheduler is the scheduler of a Pod that names none.
+const defaultScheduler = "default-scheduler"
+
 // maxClasses bounds the storage classes of a Pod.
 const maxClasses = 8
 
@@ -29,8 +32,8 @@ func appendCircumstances(out []attribute.KeyValue, t *change.Timeline, known ind
 	case last.Workload != nil:
 		out = append(out, span.KeyReplicas.Int(int(last.Workload.Replicas)))
 	case last.Pod != nil && kind.Pod.Is(t.Ref.Kind):
-		if last.Pod.Scheduler != "" {
-			out = append(out, span.KeyScheduler.String(span.Bound(last.Pod.Scheduler)))
+		if name := last.Pod.Scheduler; name != "" && name != defaultScheduler {
+			out = append(out, span.KeyScheduler.String(span.Bound(name)))
 		}
 		if classes := storageClasses(last, known); len(classes) > 0 {
 			out = append(out, span.KeyStorageClasses.StringSlice(classes))

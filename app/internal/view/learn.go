@@ -14,8 +14,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// Rollups implements store.Learner. Those of an open trace are of what has ended in it so far. Without the archive, those
-// in memory come first, and then the error.
+// Rollups implements store.Learner. Those of an open trace are of what has ended in it so far. Without the archive,
+// those in memory come first, and then the error.
 func (v *View) Rollups(ctx context.Context, q store.RollupQuery) iter.Seq2[sample.Rollup, error] {
 	return func(yield func(sample.Rollup, error) bool) {
 		to := &learning[sample.Rollup]{yield: yield}

@@ -24,9 +24,13 @@ func rollups(t *testing.T, from store.Learner, s store.Scope) (out []sample.Roll
 		if err != nil {
 			return out, err
 		}
+		if n := len(out); n > 0 && r.Start.Before(out[n-1].Start) {
+			t.Errorf("a rollup of %s comes after one of %s", r.Start, out[n-1].Start)
+		}
 		r.Cluster = "c"
 		out = append(out, r)
 	}
+	slices.SortStableFunc(out, func(a, b sample.Rollup) int { return store.CompareRollups(&a, &b) })
 	return out, nil
 }
 
@@ -34,7 +38,7 @@ func rollups(t *testing.T, from store.Learner, s store.Scope) (out []sample.Roll
 // same rollups and samples.
 func TestLearn(t *testing.T) {
 	for seed := range uint64(4) {
-		random := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a repeatable test
+		random := rand.New(rand.NewPCG(seed, 7))
 		r := newRoom(t)
 		for i, tr := range some(random, 9) {
 			r.add(tr)
@@ -86,7 +90,7 @@ func (r *room) compareLearned(when string) {
 // TestLearnWithoutTheArchive: what is in memory comes first, and then the error.
 func TestLearnWithoutTheArchive(t *testing.T) {
 	r := newRoom(t)
-	for i, tr := range some(rand.New(rand.NewPCG(1, 1)), 3) { //nolint:gosec // a repeatable test
+	for i, tr := range some(rand.New(rand.NewPCG(1, 1)), 3) {
 		r.add(tr)
 		r.move(i)
 	}

@@ -38,12 +38,12 @@ func uses(e user, field string) bool {
 	switch e := e.(type) {
 	case *question.Question:
 		return e != nil && e.Uses(field)
-	case *question.Text:
+	case *question.Number:
 		return e != nil && e.Uses(field)
 	case *question.Length:
 		return e != nil && e.Uses(field)
 	}
-	return false
+	return e.Uses(field)
 }
 
 // withoutNode removes the facts of a Node from a lifecycle.

@@ -17,26 +17,29 @@ import (
 
 // Find implements store.Finder.
 func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, error) {
+	if err := q.Begin(); err != nil {
+		return nil, err
+	}
 	from, err := v.begin(ctx, q.Scope)
 	if err != nil {
 		return nil, err
 	}
-	if err := from.withheld(q.Where); err != nil {
+	if err := from.withheld(q.Where, q.Sort); err != nil {
 		return nil, err
 	}
 	q.Scope = from.scope
+	q.Since = q.Earliest()
 	l := &lister[store.Lifecycle]{
 		limit: store.PageLength(q.Limit),
 		key:   func(l *store.Lifecycle) string { return string(l.Key()) },
-		order: store.CompareLifecycles,
+		order: q.Compare,
 	}
 	if q.Traces {
 		l.key = func(l *store.Lifecycle) string { return string(l.Trace[:]) }
 	}
-	if l.after, err = store.Behind(q.After); err != nil {
+	if l.after, err = q.Behind(); err != nil {
 		return nil, err
 	}
-	q.Since = q.Earliest()
 	out := &store.FindPage{Since: q.Since, Incomplete: from.behind}
 	find := &finding{from, q}
 	err = v.limits.Do(ctx, func(ctx context.Context) error {
@@ -55,7 +58,7 @@ func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, er
 	out.Incomplete = cmp.Or(out.Incomplete, from.partial)
 	var more bool
 	if out.Lifecycles, more = l.page(); more {
-		out.Next = out.Lifecycles[len(out.Lifecycles)-1].Cursor()
+		out.Next = q.Cursor(&out.Lifecycles[len(out.Lifecycles)-1])
 	}
 	return out, nil
 }
@@ -99,20 +102,32 @@ func (r *finding) archived(ctx context.Context, to *lister[store.Lifecycle], inc
 	}); err != nil {
 		return err
 	}
-	of := store.SharedQuery{Since: r.q.Since, Until: r.q.Until}
-	if least := to.least(); least != nil && least.Start.After(of.Since) {
-		of.Since = least.Start
-	}
-	if at, key, err := store.LifecyclePosition(r.q.After); err != nil {
+	of, err := r.sharedQuery(to)
+	if err != nil {
 		return err
-	} else if key != nil {
-		of.Until = behindCursor(of.Until, at)
 	}
 	shared, err := r.shared(ctx, archive, of)
 	if err != nil {
 		return err
 	}
 	return r.lifecycles(ctx, shared, &r.q, to.add)
+}
+
+// sharedQuery returns the query for the shared traces that may have an entry of the page. Only in the order of the
+// starts, the page and its cursor bound them.
+func (r *finding) sharedQuery(to *lister[store.Lifecycle]) (store.SharedQuery, error) {
+	of := store.SharedQuery{Since: r.q.Since, Until: r.q.Until}
+	if r.q.Sort != nil {
+		return of, nil
+	}
+	if least := to.least(); least != nil && least.Start.After(of.Since) {
+		of.Since = least.Start
+	}
+	place, err := r.q.Place()
+	if place != nil {
+		of.Until = behindCursor(of.Until, place.Start.UnixNano())
+	}
+	return of, err
 }
 
 // Group implements store.Finder. The archive counts its finished lifecycles and those of the log, each once. Without
@@ -127,7 +142,11 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 	if err != nil {
 		return nil, err
 	}
-	if err := from.withheld(q.Where, q.By.Text, q.Of); err != nil {
+	expressions := []user{q.Where, q.Of}
+	for _, by := range q.By {
+		expressions = append(expressions, by)
+	}
+	if err := from.withheld(expressions...); err != nil {
 		return nil, err
 	}
 	q.Scope = from.scope
@@ -254,7 +273,7 @@ func (r *grouping) addChanges(ctx context.Context, page *store.GroupPage) error 
 	}
 	r.groups.AddGroups(page.Groups)
 	find := r.q.FindQuery
-	find.Open, find.Traces = true, false
+	find.Open, find.Traces, find.Sort = true, false, nil
 	if find.Until.IsZero() {
 		find.Since = time.Time{}
 	}

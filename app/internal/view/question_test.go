@@ -36,10 +36,14 @@ func lengthOf(t *testing.T, text string) *question.Length {
 	return l
 }
 
-func by(t *testing.T, text string) store.By {
+func by(t *testing.T, texts ...string) []store.By {
 	t.Helper()
-	out, err := store.ParseBy(text)
-	must(t, err)
+	var out []store.By
+	for _, text := range texts {
+		of, err := store.ParseBy(text)
+		must(t, err)
+		out = append(out, of)
+	}
 	return out
 }
 
@@ -71,6 +75,12 @@ func anyQuestion(t *testing.T, random *rand.Rand) store.FindQuery {
 		`ended.readiness - began.pull > duration("2s") && end < now`,
 	}[random.IntN(8)]; text != "" {
 		q.Where = where(t, text)
+	}
+	if q.Traces = q.Traces && random.IntN(2) == 0; !q.Traces && random.IntN(2) == 0 {
+		texts := []string{"phase.pull", "duration", "volumes", "end - ended.pull"}
+		of, err := question.ParseNumber(texts[random.IntN(len(texts))])
+		must(t, err)
+		q.Sort, q.Reverse = of, random.IntN(2) == 0
 	}
 	if random.IntN(5) == 0 {
 		q.Since, q.Until = spantest.At(200).Time, spantest.At(400).Time
@@ -195,15 +205,15 @@ func TestGroupChanges(t *testing.T) {
 		states []span.State
 		want   []store.Group
 	}{
-		"kinds":  {"kind", nil, []store.Group{{Value: "Deployment", Count: 9}, {Value: "Pod", Count: 9}}},
-		"states": {"state", nil, []store.Group{{Value: ended, Count: 5}, {Value: "running", Count: 4}}},
+		"kinds":  {"kind", nil, []store.Group{{Values: []string{"Deployment"}, Count: 9}, {Values: []string{"Pod"}, Count: 9}}},
+		"states": {"state", nil, []store.Group{{Values: []string{ended}, Count: 5}, {Values: []string{"running"}, Count: 4}}},
 		"running": {
 			"kind", []span.State{span.Running},
-			[]store.Group{{Value: "Deployment", Count: 4}, {Value: "Pod", Count: 4}},
+			[]store.Group{{Values: []string{"Deployment"}, Count: 4}, {Values: []string{"Pod"}, Count: 4}},
 		},
 		"stuck":  {"kind", []span.State{span.Stuck}, nil},
-		"lately": {"state", nil, []store.Group{{Value: "running", Count: 4}}},
-		"ended":  {"state", []span.State{span.State(ended)}, []store.Group{{Value: ended, Count: 5}}},
+		"lately": {"state", nil, []store.Group{{Values: []string{"running"}, Count: 4}}},
+		"ended":  {"state", []span.State{span.State(ended)}, []store.Group{{Values: []string{ended}, Count: 5}}},
 	} {
 		find := store.FindQuery{Now: asOf}
 		if name == "lately" { // after all starts
@@ -222,7 +232,7 @@ func TestGroupChanges(t *testing.T) {
 		FindQuery: store.FindQuery{Now: asOf}, By: by(t, "state"), Changes: true,
 	})
 	must(t, err)
-	if d := cmp.Diff([]store.Group{{Value: "running", Count: 4}}, page.Groups); d != "" || page.Incomplete == "" {
+	if d := cmp.Diff([]store.Group{{Values: []string{"running"}, Count: 4}}, page.Groups); d != "" || page.Incomplete == "" {
 		t.Errorf("without the archive, %q: -want +got:\n%s", page.Incomplete, d)
 	}
 }
@@ -236,7 +246,7 @@ func TestGroupWithoutArchive(t *testing.T) {
 		r.move(len(r.at) - 1)
 	}
 	q := store.GroupQuery{FindQuery: store.FindQuery{Now: asOf}, By: by(t, "kind"), Of: lengthOf(t, "end - ended.pull")}
-	want := []store.Group{{Value: "Deployment", Count: 6}, {Value: "Pod", Count: 6, With: 6}}
+	want := []store.Group{{Values: []string{"Deployment"}, Count: 6}, {Values: []string{"Pod"}, Count: 6, With: 6}}
 	page, err := r.view.Group(t.Context(), q)
 	must(t, err)
 	if d := cmp.Diff(want, page.Groups); d != "" || page.Incomplete != "" {
@@ -421,13 +431,17 @@ func TestGroupAnyPlace(t *testing.T) {
 		}
 		q := store.GroupQuery{
 			FindQuery: anyQuestion(t, random),
-			By:        by(t, []string{"kind", "namespace", "name", "day", "outcome", "workload"}[random.IntN(6)]),
+		}
+		for range random.IntN(3) {
+			keys := []string{"kind", "namespace", "name", "day", "outcome", "workload", "image", "field", "hour", "week"}
+			q.By = append(q.By, by(t, keys[random.IntN(len(keys))])...)
 		}
 		switch random.IntN(3) {
 		case 0:
 			q.Of, q.Quantiles = lengthOf(t, "duration"), []float64{0, 0.5, 1}
 		case 1:
 			q.Of, q.Quantiles = lengthOf(t, "ended.readiness - began.pull"), []float64{0.3, 0.9}
+			q.Order = store.GroupOrder(random.IntN(4) - 1)
 		default:
 			q.Changes = true
 		}

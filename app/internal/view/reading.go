@@ -189,13 +189,13 @@ func addFitting(q *store.FindQuery, all []store.Lifecycle, add func(store.Lifecy
 		switch {
 		case !q.Fits(one):
 		case !q.Traces:
-			add(foundOf(one))
-		case latest == nil || store.CompareLifecycles(one, latest) < 0:
+			add(foundOf(q, one))
+		case latest == nil || q.Compare(one, latest) < 0:
 			latest = one
 		}
 	}
 	if latest != nil {
-		add(foundOf(latest))
+		add(foundOf(q, latest))
 	}
 }
 
@@ -254,8 +254,8 @@ func (r *reading) version(ctx context.Context, h *held, t *span.Trace) (*span.Tr
 }
 
 // foundOf returns a lifecycle as a page of Find has it.
-func foundOf(l *store.Lifecycle) store.Lifecycle {
+func foundOf(q *store.FindQuery, l *store.Lifecycle) store.Lifecycle {
 	out := *l
-	out.Steps = nil
+	out.Rank, out.Steps = q.RankOf(l), nil
 	return out
 }

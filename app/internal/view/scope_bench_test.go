@@ -95,7 +95,7 @@ func BenchmarkScope(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			q := store.GroupQuery{By: by, FindQuery: store.FindQuery{Scope: s.of, Now: now}}
+			q := store.GroupQuery{By: []store.By{by}, FindQuery: store.FindQuery{Scope: s.of, Now: now}}
 			for range b.N {
 				if _, err := v.Group(b.Context(), q); err != nil {
 					b.Fatal(err)

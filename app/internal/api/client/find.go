@@ -20,6 +20,10 @@ type Question struct {
 	Namespace string
 	// Since and Until are as in Query, about the start of the lifecycle.
 	Since, Until string
+	// Sort is the duration or the count that orders lifecycles, the highest first, or with Reverse the lowest. Empty means
+	// the latest start first.
+	Sort    string
+	Reverse bool
 	// Limit and After are as in Query.
 	Limit int
 	After string
@@ -31,6 +35,10 @@ func (q Question) values() url.Values {
 	set(v, "namespace", q.Namespace)
 	set(v, "since", q.Since)
 	set(v, "until", q.Until)
+	set(v, "sort", q.Sort)
+	if q.Reverse {
+		v.Set("reverse", "true")
+	}
 	set(v, "after", q.After)
 	if q.Limit != 0 {
 		v.Set("limit", strconv.Itoa(q.Limit))
@@ -38,7 +46,7 @@ func (q Question) values() url.Values {
 	return v
 }
 
-// Find returns one page of lifecycles, the latest start first.
+// Find returns one page of lifecycles.
 func (c *Client) Find(ctx context.Context, q Question) (*api.LifecyclePage, error) {
 	out := &api.LifecyclePage{}
 	return out, c.json(ctx, "lifecycles", q.values(), out)
@@ -57,24 +65,25 @@ func (c *Client) FindPages(ctx context.Context, q Question) iter.Seq2[*api.Lifec
 	}
 }
 
-// Grouping asks for statistics. Limit and After of the question do not count.
+// Grouping asks for statistics. Limit, After and Reverse of the question do not count. Its Sort is "count", or a quantile
+// as in "p95"; empty means the newest period first, then the largest group.
 type Grouping struct {
 	Question
-	// By is the field of the groups, or "day"; empty for one group of all.
-	By string
+	// By are the keys of the groups: see store.ParseBy. Without any, all are one group.
+	By []string
 	// Of is the duration that Quantiles are of; empty means "duration". Quantiles are numbers from 0 to
 	// 1.
 	Of        string
 	Quantiles []string
-	// Zone is the time zone of days; empty means UTC.
+	// Zone is the time zone of periods; empty means UTC.
 	Zone string
 }
 
-// Groups returns the groups, the largest first, or days the newest first.
+// Groups returns the groups.
 func (c *Client) Groups(ctx context.Context, g Grouping) (*api.GroupPage, error) {
-	g.Limit, g.After = 0, ""
+	g.Limit, g.After, g.Reverse = 0, "", false
 	v := g.values()
-	set(v, "by", g.By)
+	v["by"] = g.By
 	set(v, "of", g.Of)
 	set(v, "quantiles", strings.Join(g.Quantiles, ","))
 	set(v, "tz", g.Zone)

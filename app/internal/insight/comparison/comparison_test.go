@@ -24,6 +24,7 @@ func rollout(image, node, author string, pulled, ready int) *span.Trace {
 	root := b.Add(nil, "reconcile Deployment", "", spantest.Ref("apps", "Deployment", "web"), 0, ready+10)
 	root.Attributes = append(root.Attributes, span.KeyActorUser.String(author), span.KeyEdits.StringSlice([]string{"image → " + image}))
 	pod := b.Add(root, "reconcile Pod", "", spantest.Ref("", "Pod", "web-1"), 10, ready)
+	pod.Attributes = append(pod.Attributes, span.KeyKubelet.String("v1.37."+node[1:]), span.KeyCPU.Int(250))
 	pod.Facts = &span.Facts{Pod: &span.PodFacts{Images: []string{image}, Node: node, Zone: "z1"}}
 	b.Add(pod, span.NamePull, "", object.Ref{}, 20, pulled, span.KeyImage.String(image))
 	b.Add(pod, span.NameReadiness, "", object.Ref{}, pulled, ready)
@@ -45,6 +46,7 @@ func TestTraces(t *testing.T) {
 		Differs: []comparison.Circumstance{
 			{Name: "changed", A: []string{"image → web:1"}, B: []string{"image → x.io/web:2"}},
 			{Name: "image", A: []string{"web:1"}, B: []string{"x.io/web:2"}},
+			{Name: "kubelet", A: []string{"v1.37.1"}, B: []string{"v1.37.2"}},
 			{Name: "node", A: []string{"n1"}, B: []string{"n2"}},
 			{Name: "registry", A: []string{"docker.io"}, B: []string{"x.io"}},
 		},

@@ -6,10 +6,14 @@ package comparison
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/insight/sample"
@@ -115,6 +119,12 @@ func differs(a, b *span.Trace) []Circumstance {
 	return out
 }
 
+// ofSpans are the circumstances that are attributes of reconciliations.
+var ofSpans = map[attribute.Key]string{
+	span.KeyInstanceType: sample.InstanceType, span.KeyKubelet: sample.Kubelet, span.KeyNodePool: sample.NodePool,
+	span.KeyScheduler: sample.Scheduler, span.KeyStorageClasses: sample.StorageClass, span.KeyReplicas: sample.Replicas,
+}
+
 // circumstances returns those of all reconciliations of a trace.
 func circumstances(t *span.Trace) map[sample.Attribute]bool {
 	out := map[sample.Attribute]bool{}
@@ -130,10 +140,28 @@ func circumstances(t *span.Trace) map[sample.Attribute]bool {
 		add(sample.Changed, edit)
 	}
 	for _, s := range t.Spans {
-		if s.Facts == nil || s.Facts.Pod == nil {
+		if s.Facts == nil {
 			continue
 		}
+		for key, name := range ofSpans {
+			if list := insight.List(s, key); len(list) > 0 {
+				for _, value := range list {
+					add(name, value)
+				}
+				continue
+			}
+			add(name, insight.Attribute(s, key))
+		}
 		pod := s.Facts.Pod
+		if pod == nil {
+			continue
+		}
+		add(sample.Requests, requests(s))
+		runtime := insight.Attribute(s, span.KeyRuntime)
+		if version := insight.Attribute(s, span.KeyRuntimeVersion); version != "" {
+			runtime += span.RuntimeSeparator + version
+		}
+		add(sample.Runtime, runtime)
 		add(sample.Node, pod.Node)
 		add(sample.Zone, pod.Zone)
 		add(sample.Volumes, strconv.FormatInt(pod.Volumes, 10))
@@ -143,4 +171,17 @@ func circumstances(t *span.Trace) map[sample.Attribute]bool {
 		}
 	}
 	return out
+}
+
+// requests returns the requests of a Pod in words: "cpu 250m, memory 64Mi".
+func requests(pod *span.Span) string {
+	var parts []string
+	if insight.Attribute(pod, span.KeyCPU) != "" {
+		parts = append(parts, fmt.Sprintf("cpu %dm", insight.Number(pod, span.KeyCPU)))
+	}
+	if insight.Attribute(pod, span.KeyMemory) != "" {
+		const mebi = 1 << 20
+		parts = append(parts, fmt.Sprintf("memory %dMi", (insight.Number(pod, span.KeyMemory)+mebi-1)/mebi))
+	}
+	return strings.Join(parts, ", ")
 }

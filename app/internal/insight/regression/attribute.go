@@ -16,8 +16,9 @@ import (
 const (
 	// ownSamples is the number of samples of the series on each side of a shift.
 	ownSamples = 64
-	// peerSamples is the approximate number of samples of other workloads on each side of a shift.
-	peerSamples = 512
+	// mostPeers is the largest number of other workloads, and peerSamples is the approximate number of their samples
+	// on each side of a shift.
+	mostPeers, peerSamples = 96, 384
 	// near is the number of samples by which the place of a split is uncertain.
 	near = 3
 	// candidates is the largest number of explanations that are tested for one shift.
@@ -68,7 +69,11 @@ func (h *history) scene(of *shift, peers []*series) *scene {
 	to := min(of.after.to, of.after.from+ownSamples)
 	start, turn, end := of.records[from], of.records[of.after.from], of.records[to-1]
 	each := min(max(peerSamples/len(peers), fewest), ownSamples)
-	for _, s := range peers {
+	stride := (len(peers) + mostPeers - 1) / mostPeers
+	for n, s := range peers {
+		if n%stride != 0 && s != of.series {
+			continue
+		}
 		i := sort.Search(len(s.records), func(i int) bool { return s.records[i] >= start })
 		j := sort.Search(len(s.records), func(i int) bool { return s.records[i] >= turn })
 		k := sort.Search(len(s.records), func(i int) bool { return s.records[i] > end })

@@ -10,8 +10,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/insight/statistic"
 )
 
-// longest is the largest number of values in a test. A longer series is tested by the medians of consecutive samples.
-const longest = 1024
+// longest is the largest number of values in a test. A longer series is tested by the medians of consecutive samples,
+// and its latest samples a second time one by one.
+const longest, latest = 1024, 512
 
 // series is the samples of a Series.
 type series struct {
@@ -56,10 +57,7 @@ func (h *history) name(s *series) Series {
 
 // tested returns the values of a test: residuals or lengths, or medians of consecutive ones.
 func (s *series) tested() []float64 {
-	values := s.lengths
-	if s.residuals != nil {
-		values = s.residuals
-	}
+	values := s.values()
 	s.width = (len(values) + longest - 1) / longest
 	if s.width <= 1 {
 		return values
@@ -70,6 +68,16 @@ func (s *series) tested() []float64 {
 	}
 	return out
 }
+
+func (s *series) values() []float64 {
+	if s.residuals != nil {
+		return s.residuals
+	}
+	return s.lengths
+}
+
+// end returns the latest samples.
+func (s *series) end() []float64 { return s.values()[len(s.lengths)-latest:] }
 
 // workloads returns the series of workloads and kinds, in a fixed order.
 func (h *history) workloads() []*series {
@@ -97,10 +105,14 @@ func detect(all []*series, level float64) int {
 	var splitter statistic.Splitter
 	var probabilities []float64
 	for _, s := range all {
-		if s.p = 1; len(s.lengths) >= 2*statistic.Enough {
-			s.p = splitter.Search(s.tested()).P
-			probabilities = append(probabilities, s.p)
+		if s.p = 1; len(s.lengths) < 2*statistic.Enough {
+			continue
 		}
+		s.p = splitter.Search(s.tested()).P
+		if s.width > 1 {
+			s.p = min(1, 2*s.p, 2*splitter.Search(s.end()).P)
+		}
+		probabilities = append(probabilities, s.p)
 	}
 	tested := len(probabilities)
 	cut := statistic.Correct(probabilities, level)
@@ -108,11 +120,29 @@ func detect(all []*series, level float64) int {
 		if s.p > cut {
 			continue
 		}
-		for _, split := range splitter.Segment(s.tested(), cut) {
+		values := s.tested()
+		if s.width == 1 {
+			for _, split := range splitter.Segment(values, cut) {
+				s.cuts = append(s.cuts, split.At)
+			}
+			continue
+		}
+		for _, split := range splitter.Segment(values, cut/2) {
 			s.cuts = append(s.cuts, split.At*s.width)
+		}
+		for _, split := range splitter.Segment(s.end(), cut/2) {
+			s.refine(len(s.lengths) - latest + split.At)
 		}
 	}
 	return tested
+}
+
+// refine adds a split among the latest samples. It replaces one that medians found nearby.
+func (s *series) refine(at int) {
+	apart := statistic.Enough * s.width
+	s.cuts = slices.DeleteFunc(s.cuts, func(cut int) bool { return distance(cut, at) < apart })
+	s.cuts = append(s.cuts, at)
+	slices.Sort(s.cuts)
 }
 
 // places are the attributes with series of their own. Only some objects of a workload have such a value, or it is

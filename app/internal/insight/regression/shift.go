@@ -131,7 +131,11 @@ func (s *shift) large(o Options) bool {
 // four parameters, and steps have one for each place and each level.
 func ramp(values []float64, segments []segment) (from, to int, yes bool) {
 	first, last := segments[0], segments[len(segments)-1]
-	y := values[first.from:last.to]
+	stride := 1 + (last.to-first.from)/longest
+	var y []float64
+	for i := first.from; i < last.to; i += stride {
+		y = append(y, values[i])
+	}
 	n := float64(len(y))
 	criterion := func(squares, parameters float64) float64 {
 		return n*math.Log(squares/n+math.SmallestNonzeroFloat64) + parameters*math.Log(n)
@@ -141,7 +145,7 @@ func ramp(values []float64, segments []segment) (from, to int, yes bool) {
 		run := values[g.from:g.to]
 		mean := stat.Mean(run, nil)
 		for _, v := range run {
-			steps += (v - mean) * (v - mean)
+			steps += (v - mean) * (v - mean) / float64(stride)
 		}
 	}
 	best := criterion(steps, float64(2*len(segments)-1))
@@ -152,7 +156,7 @@ func ramp(values []float64, segments []segment) (from, to int, yes bool) {
 				continue
 			}
 			for i := range x {
-				x[i] = min(max(float64(first.from+i-begin)/float64(end-begin), 0), 1)
+				x[i] = min(max(float64(first.from+i*stride-begin)/float64(end-begin), 0), 1)
 			}
 			alpha, beta := stat.LinearRegression(x, y, nil, false)
 			var squares float64

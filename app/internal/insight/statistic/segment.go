@@ -12,24 +12,32 @@ const shortest = 40
 
 // Search returns the best split of all intervals of values: the whole series, and intervals of half the length, a
 // quarter and so on, which overlap by half (the seeded intervals of Kovács et al.). A shift that ends again is lost in
-// the whole series, and fills such an interval. P is that of the best interval times the number of intervals, at most 1.
+// the whole series, and fills such an interval. P is corrected for their number: a half of the false alarms is for the
+// whole series, and the rest for all other intervals.
 func (s *Splitter) Search(values []float64) Split {
 	best := s.Best(values)
-	count := 1
+	whole, count := best.P, 0
+	part := Split{P: 1}
 	for length := len(values) / 2; length >= shortest; length /= 2 {
 		// The last interval ends with the series.
 		for from := 0; ; from += length / 2 {
 			from = min(from, len(values)-length)
 			split := s.Best(values[from : from+length])
-			if count++; split.P < best.P {
-				best = Split{At: from + split.At, P: split.P}
+			if count++; split.P < part.P {
+				part = Split{At: from + split.At, P: split.P}
 			}
 			if from+length == len(values) {
 				break
 			}
 		}
 	}
-	best.P = min(1, best.P*float64(count))
+	if count == 0 {
+		return best
+	}
+	best.P = min(1, 2*whole)
+	if part.P *= 2 * float64(count); part.P < best.P {
+		return part
+	}
 	return best
 }
 

@@ -83,7 +83,7 @@ func Correct(probabilities []float64, level float64) float64 {
 }
 
 // nearest is the number of values on each side of a shift that its estimate uses.
-const nearest = 128
+const nearest = 64
 
 // Shift returns the estimate of Hodges and Lehmann for the shift between two series of values: the median of all
 // differences of pairs. Its interval inverts the Mann–Whitney test. It uses the last values before the shift, and the

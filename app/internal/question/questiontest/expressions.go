@@ -22,6 +22,11 @@ func Length(r *rand.Rand, depth int) string {
 	return (&generator{r: r}).of(question.Duration, depth)
 }
 
+// Number returns a random expression with a duration or a whole number. depth bounds its nesting.
+func Number(r *rand.Rand, depth int) string {
+	return (&generator{r: r}).of(one(r, []question.Type{question.Duration, question.Duration, question.Int}), depth)
+}
+
 // Text returns a random expression with a text. depth bounds its nesting.
 func Text(r *rand.Rand, depth int) string {
 	return (&generator{r: r}).of(question.String, depth)

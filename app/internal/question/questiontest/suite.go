@@ -7,8 +7,8 @@ package questiontest
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
-	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
 )
@@ -22,8 +22,8 @@ type Engine interface {
 	Values(tb testing.TB, c question.Condition) []*bool
 	// Matching returns the IDs of the lifecycles that match, in order.
 	Matching(tb testing.TB, c question.Condition) []int
-	// Lengths returns the value of a length for each lifecycle, in nanoseconds, nil for NULL.
-	Lengths(tb testing.TB, of question.Operand, args []any) []*int64
+	// Numbers returns the value of a number for each lifecycle, nil for NULL.
+	Numbers(tb testing.TB, of question.Operand, args []any) []*int64
 }
 
 const (
@@ -45,13 +45,13 @@ func Run(t *testing.T, e Engine, seed uint64, n int) {
 			rows = Rows(r, rowsAtOnce)
 			e.Store(t, rows)
 		}
-		text := Length(r, r.IntN(maxDepth))
-		if length, err := question.ParseLength(text); err == nil {
-			if CompareLength(t, e, length, rows) {
+		text := Number(r, r.IntN(maxDepth))
+		if number, err := question.ParseNumber(text); err == nil {
+			if CompareNumber(t, e, number, rows) {
 				some++
 			}
 		} else if len(text) < 500 { // longer ones may exceed the bounds
-			t.Fatalf("length %d of seed %d is refused: %v\n%s", i, seed, err, text)
+			t.Fatalf("number %d of seed %d is refused: %v\n%s", i, seed, err, text)
 		}
 		text = Expression(r, 1+r.IntN(maxDepth))
 		q, err := question.Parse(text)
@@ -68,27 +68,27 @@ func Run(t *testing.T, e Engine, seed uint64, n int) {
 		all = Answers{all.Yes + got.Yes, all.No + got.No, all.Missing + got.Missing}
 	}
 	t.Logf("%d questions, %d with several answers, %d refused; answers: %d true, %d false, %d missing; "+
-		"%d lengths that some lifecycles have", n-refused, mixed, refused, all.Yes, all.No, all.Missing, some)
+		"%d numbers that some lifecycles have", n-refused, mixed, refused, all.Yes, all.No, all.Missing, some)
 	if refused > n/20 || mixed < n/4 || some < n/4 {
-		t.Error("too few questions or lengths distinguish lifecycles")
+		t.Error("too few questions or numbers distinguish lifecycles")
 	}
 }
 
-// CompareLength compares the values of a length by CEL and by the engine. It reports whether some of the
+// CompareNumber compares the values of a number by CEL and by the engine. It reports whether some of the
 // lifecycles have one.
-func CompareLength(tb testing.TB, e Engine, length *question.Length, rows []*question.Lifecycle) (some bool) {
+func CompareNumber(tb testing.TB, e Engine, number *question.Number, rows []*question.Lifecycle) (some bool) {
 	tb.Helper()
-	of, args := length.Operand(e, Now, 1)
-	values := e.Lengths(tb, of, args)
+	of, args := number.Operand(e, Now, 1)
+	values := e.Numbers(tb, of, args)
 	have := 0
 	for i, l := range rows {
-		want, is := length.Of(l, Now)
+		want, is := number.Of(l, Now)
 		if is {
 			have++
 		}
-		if got := values[i]; (got != nil) != is || is && *got != want.Nanoseconds() {
+		if got := values[i]; (got != nil) != is || is && *got != want {
 			tb.Fatalf("row %d: CEL has %v, %t, the engine %s\n%s\n%s\n%q\n%+v",
-				i, want, is, shown(got), length, of.SQL, args, *l)
+				i, want, is, shown(got), number, of.SQL, args, *l)
 		}
 	}
 	return have > 0 && have < len(rows)
@@ -129,12 +129,12 @@ func Compare(tb testing.TB, e Engine, q *question.Question, rows []*question.Lif
 	return out
 }
 
-// shown returns a number of nanoseconds, or "none".
+// shown returns a number, or "none".
 func shown(n *int64) string {
 	if n == nil {
 		return "none"
 	}
-	return time.Duration(*n).String()
+	return strconv.FormatInt(*n, 10)
 }
 
 // name returns the name of an answer.

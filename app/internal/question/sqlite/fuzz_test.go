@@ -117,16 +117,16 @@ func FuzzLength(f *testing.F) {
 	e := &engine{db: open(f)}
 	e.Store(f, rows)
 	f.Fuzz(func(t *testing.T, text string) {
-		length, err := question.ParseLength(text)
+		number, err := question.ParseNumber(text)
 		if err != nil {
 			return
 		}
-		of, args := length.Operand(sqlite.Dialect{}, questiontest.Now, 1)
+		of, args := number.Operand(sqlite.Dialect{}, questiontest.Now, 1)
 		checkSQL(t, question.Condition{SQL: of.SQL, Args: args})
 		if len(of.SQL) > question.MaxNodes*256 {
 			t.Fatalf("%d bytes of SQL for %s", len(of.SQL), text)
 		}
-		questiontest.CompareLength(t, e, length, rows)
+		questiontest.CompareNumber(t, e, number, rows)
 	})
 }
 

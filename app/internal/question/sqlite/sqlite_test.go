@@ -135,7 +135,7 @@ func (e *engine) Values(tb testing.TB, c question.Condition) []*bool {
 }
 
 // Lengths implements questiontest.Engine.
-func (e *engine) Lengths(tb testing.TB, of question.Operand, args []any) []*int64 {
+func (e *engine) Numbers(tb testing.TB, of question.Operand, args []any) []*int64 {
 	tb.Helper()
 	out := make([]*int64, e.rows)
 	query(tb, e.db, "SELECT l.id, "+of.SQL+" FROM "+sqlite.From(of.SQL), args, func(scan func(...any) error) error {

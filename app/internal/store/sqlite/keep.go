@@ -45,7 +45,7 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 		err = s.forget(ctx, which, &out)
 	}
 	if err == nil {
-		err = s.learner.forget(ctx, which, &out)
+		err = s.learned.forget(ctx, which, &out)
 	}
 	if err == nil {
 		err = s.tidy(ctx, true)
@@ -169,7 +169,7 @@ func (f *forgetting) one(ctx context.Context, w *database.Tx, num int64, out *st
 		return err
 	}
 	out.Edges += edges
-	if err := w.Exec(ctx, "DELETE FROM rollups WHERE trace = ?", id); err != nil {
+	if err := w.Exec(ctx, "DELETE FROM rollups WHERE "+ofTrace, id); err != nil {
 		return err
 	}
 	return remove(ctx, w, num)

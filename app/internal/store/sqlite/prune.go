@@ -32,8 +32,8 @@ func (s *Store) Prune(ctx context.Context, l store.Limits) (store.Pruned, error)
 	}
 	before, err := s.db.Used(ctx)
 	for _, step := range []func() error{
-		func() error { return s.learner.rollEarlier(ctx) },
-		func() error { return s.learner.prune(ctx, l, &out) },
+		func() error { return s.learned.rollEarlier(ctx) },
+		func() error { return s.learned.prune(ctx, l, &out) },
 		func() error { return s.prune(ctx, l, &out) },
 	} {
 		if err == nil {

@@ -21,12 +21,14 @@ const maxQuantileValues = 8 << 20
 func registerQuantile() error {
 	return sqlite.RegisterFunction(quantileFunction, &sqlite.FunctionImpl{
 		NArgs: 2, Deterministic: true,
-		MakeAggregate: func(sqlite.FunctionContext) (sqlite.AggregateFunction, error) { return &quantile{whole: true}, nil },
+		MakeAggregate: func(sqlite.FunctionContext) (sqlite.AggregateFunction, error) {
+			return &quantile{whole: true}, nil
+		},
 	})
 }
 
-// quantile is the exact quantile of numbers by the nearest rank, so that it is one of them. NULL does not count; without
-// numbers it is NULL.
+// quantile is the exact quantile of numbers by the nearest rank, so that it is one of them. NULL does not count;
+// without numbers it is NULL.
 type quantile struct {
 	values []float64
 	// whole: all numbers are integers.

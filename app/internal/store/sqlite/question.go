@@ -80,7 +80,7 @@ type found struct {
 
 // Find implements store.Finder.
 func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, error) {
-	if _, _, err := store.LifecyclePosition(q.After); err != nil {
+	if err := q.Begin(); err != nil {
 		return nil, err
 	}
 	if q.Open {
@@ -95,7 +95,7 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 		}
 		if len(all) > limit {
 			all = all[:limit]
-			page.Next = all[limit-1].Cursor()
+			page.Next = q.Cursor(&all[limit-1].Lifecycle)
 		}
 		if err := further(ctx, from, all); err != nil {
 			return err
@@ -113,23 +113,29 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 
 // findLifecycles returns at most limit lifecycles, without their images and labels.
 func findLifecycles(ctx context.Context, from database.Querier, q *store.FindQuery, limit int) ([]*found, error) {
-	if !q.Traces {
-		return lifecycleRows(ctx, from, q, q.After, limit)
+	place, err := q.Place()
+	switch {
+	case err != nil:
+		return nil, err
+	case q.Sort != nil:
+		return sortedRows(ctx, from, q, limit)
+	case !q.Traces:
+		return lifecycleRows(ctx, from, q, place, limit)
 	}
 	var out []*found
 	seen := map[int64]bool{}
-	after := q.After
+	after := place
 	for {
 		some, err := lifecycleRows(ctx, from, q, after, limit)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range some {
-			if after = l.Cursor(); seen[l.trace] {
+			if after = &l.Lifecycle; seen[l.trace] {
 				continue
 			}
 			seen[l.trace] = true
-			earlier, err := onEarlierPage(ctx, from, q, l)
+			earlier, err := onEarlierPage(ctx, from, q, place, l)
 			if err != nil {
 				return nil, err
 			}
@@ -146,20 +152,18 @@ func findLifecycles(ctx context.Context, from database.Querier, q *store.FindQue
 	}
 }
 
-// onEarlierPage reports whether an earlier page has a lifecycle of the trace of l.
-func onEarlierPage(ctx context.Context, from database.Querier, q *store.FindQuery, l *found) (bool, error) {
-	if q.After == "" {
+// onEarlierPage reports whether an earlier page has a lifecycle of the trace of l. Those pages end at the place.
+func onEarlierPage(
+	ctx context.Context, from database.Querier, q *store.FindQuery, place *store.Lifecycle, l *found,
+) (bool, error) {
+	if place == nil {
 		return false, nil
-	}
-	at, key, err := store.LifecyclePosition(q.After)
-	if err != nil {
-		return false, err
 	}
 	f := lifecycleFilter(q)
 	f.add("l.trace = ?", l.trace)
-	f.add("(l.start > ? OR l.start = ? AND (t.id, l.span) >= (?, ?))", at, at, key[:16], key[16:])
+	f.add("(l.start, t.id, l.span) >= (?, ?, ?)", nanos(place.Start), place.Trace[:], place.Span[:])
 	there := false
-	err = database.Scan(
+	err := database.Scan(
 		ctx, from, "SELECT 1 FROM "+lifecyclesOfTraces(f.String())+f.String()+" LIMIT 1",
 		f.args, []any{&there}, nothing,
 	)
@@ -174,18 +178,15 @@ func lifecyclesOfTraces(part string) string {
 	return questions.From(part) + " CROSS JOIN traces AS t ON t.num = l.trace"
 }
 
-// lifecycleRows returns at most limit lifecycles after a cursor, without their lists and maps.
+// lifecycleRows returns at most limit lifecycles behind a place, without their lists and maps.
 func lifecycleRows(
-	ctx context.Context, from database.Querier, q *store.FindQuery, after store.Cursor, limit int,
+	ctx context.Context, from database.Querier, q *store.FindQuery, after *store.Lifecycle, limit int,
 ) ([]*found, error) {
 	f := lifecycleFilter(q)
-	if after != "" {
-		at, key, err := store.LifecyclePosition(after)
-		if err != nil {
-			return nil, err
-		}
+	if after != nil {
+		at := nanos(after.Start)
 		f.add("l.start <= ?", at) // what an index can use
-		f.add("(l.start < ? OR (t.id, l.span) < (?, ?))", at, key[:16], key[16:])
+		f.add("(l.start < ? OR (t.id, l.span) < (?, ?))", at, after.Trace[:], after.Span[:])
 	}
 	// The driver ends a query at its time only before the first row. So the costly part gives one row.
 	var ids string
@@ -196,6 +197,12 @@ func lifecycleRows(
 	if err != nil {
 		return nil, err
 	}
+	return theseLifecycles(ctx, from, ids)
+}
+
+// theseLifecycles returns the lifecycles with the numbers of a JSON list, the latest start first, without their lists
+// and maps.
+func theseLifecycles(ctx context.Context, from database.Querier, ids string) ([]*found, error) {
 	var out []*found
 	var id, spanid []byte
 	var one found
@@ -205,7 +212,7 @@ func lifecycleRows(
 	for i := range values {
 		to = append(to, &values[i])
 	}
-	err = database.Scan(
+	err := database.Scan(
 		ctx, from, tables.query+" WHERE l.id IN (SELECT value FROM json_each(?))"+newestFirst,
 		[]any{ids}, to, func() error {
 			l := one

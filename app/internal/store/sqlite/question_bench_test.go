@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,13 +41,18 @@ func length(t testing.TB, text string) *question.Length {
 	return of
 }
 
-func by(t testing.TB, text string) store.By {
+// by returns the keys of groups, which commas separate.
+func by(t testing.TB, texts string) []store.By {
 	t.Helper()
-	if text == "" {
-		return store.By{}
+	var out []store.By
+	for text := range strings.SplitSeq(texts, ",") {
+		if text == "" {
+			continue
+		}
+		of, err := store.ParseBy(text)
+		must(t, err)
+		out = append(out, of)
 	}
-	out, err := store.ParseBy(text)
-	must(t, err)
 	return out
 }
 
@@ -118,6 +124,21 @@ func BenchmarkQuestions(b *testing.B) {
 			must(b, err)
 		}
 	})
+	for name, text := range map[string]string{
+		"SortPull": "phase.pull", "SortVolumes": "volumes", "SortSteps": betweenSteps,
+	} {
+		b.Run(name, func(b *testing.B) {
+			of, err := question.ParseNumber(text)
+			must(b, err)
+			q := all
+			q.Sort, q.Limit = of, 20
+			for b.Loop() {
+				page, err := s.Find(b.Context(), q)
+				must(b, err)
+				b.ReportMetric(float64(len(page.Lifecycles)), "lifecycles")
+			}
+		})
+	}
 	b.Run("CountOutcome", func(b *testing.B) {
 		q := store.GroupQuery{FindQuery: all}
 		q.Where = parse(b, `outcome == "converged" && volumes > 2`)
@@ -143,6 +164,9 @@ func BenchmarkQuestions(b *testing.B) {
 		"AllQuantilesSteps": {
 			where: `kind == "Pod"`, by: "workload", of: betweenSteps, quantiles: true,
 		},
+		"ImageNode":  {where: `kind != ""`, by: "image,node", of: "phase.pull", quantiles: true},
+		"AuthorWeek": {where: `kind != ""`, by: "author,week"},
+		"FieldHour":  {where: `kind != ""`, by: "field,hour"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			q := store.GroupQuery{FindQuery: all, By: by(b, tc.by), Of: length(b, tc.of)}

@@ -24,12 +24,13 @@ const rollupForm = 1
 
 // rollupWords are the frequent texts of rollups. Their places are stored: new words come at the end.
 var rollupWords = []string{
-	"", sample.Total, "startup", "schedule", "attach", "sandbox", "pull", "init", "start", "run", "backoff", "readiness",
-	"publish", "terminate", "condition", "retry", "address",
+	"", sample.Total, "startup", "schedule", "attach", "sandbox", "pull", "init", "start", "run", "backoff",
+	"readiness", "publish", "terminate", "condition", "retry", "address",
 	sample.Image, sample.Registry, sample.Node, sample.Zone, sample.InstanceType, sample.NodePool, sample.Runtime,
 	sample.Kubelet, sample.StorageClass, sample.Volumes, sample.Author, sample.Scheduler, sample.Webhook,
 	sample.Replicas, sample.Requests, sample.Changed,
-	"default-scheduler", "docker.io", "apps", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Pod", "Node",
+	"default-scheduler", "docker.io", "apps", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job",
+	"Pod", "Node",
 }
 
 // rollupWord has the places of rollupWords.
@@ -42,7 +43,7 @@ var rollupWord = func() map[string]uint64 {
 }()
 
 // encoder encodes rollups. A text is a number: its place among rollupWords, or behind them that of an earlier copy in
-// the rollup. The next free place comes with the text itself.
+// the rollup. The next free place comes with the text itself. The first place behind them is the namespace.
 type encoder struct {
 	buf  []byte
 	next map[string]uint64
@@ -93,6 +94,7 @@ func (e *encoder) attributes(all []sample.Attribute) {
 // encodeRollup returns the data of a rollup that have no column.
 func encodeRollup(r *store.Rollup) []byte {
 	e := &encoder{buf: make([]byte, 1, 256), next: map[string]uint64{}}
+	e.next[text(r.Namespace)] = uint64(len(rollupWords))
 	e.buf[0] = rollupForm
 	e.phases(r.Phases)
 	e.attributes(r.Attributes)
@@ -102,7 +104,7 @@ func encodeRollup(r *store.Rollup) []byte {
 	e.number(uint64(len(r.Parts)))
 	for i := range r.Parts {
 		p := &r.Parts[i]
-		e.number(uint64(max(0, p.Count))) //nolint:gosec // not negative
+		e.number(uint64(max(0, p.Count)))
 		e.phases(p.Phases)
 		e.attributes(p.Attributes)
 	}
@@ -208,13 +210,14 @@ func (d *decoder) attributes() []sample.Attribute {
 	return out
 }
 
-// decodeRollup sets the fields of encodeRollup. known holds texts of many rollups, and may be nil.
+// decodeRollup sets the fields of encodeRollup; to has its namespace. known holds texts of many rollups, and may be
+// nil.
 func decodeRollup(data []byte, to *store.Rollup, known map[string]string) error {
 	end := len(data) - digestSize
 	if end < 1 || data[0] != rollupForm || binary.BigEndian.Uint32(data[end:]) != rollupDigest(data[:end]) {
 		return errRollup
 	}
-	d := &decoder{buf: data[1:end], known: known}
+	d := &decoder{buf: data[1:end], known: known, texts: []string{to.Namespace}}
 	to.Phases, to.Attributes = d.phases(), d.attributes()
 	to.Root, to.Healed, to.Above = d.ref(), d.ref(), d.ref()
 	to.Heals = to.Healed != (object.Ref{})

@@ -3,7 +3,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"iter"
 
@@ -20,7 +19,6 @@ const schemaOfRollups = `
 CREATE TABLE rollups (
   id         INTEGER PRIMARY KEY,
   trace      BLOB NOT NULL,
-  num        INTEGER NOT NULL, -- in the trace
   start      INTEGER NOT NULL,
   api_group  TEXT NOT NULL,
   kind       TEXT NOT NULL,
@@ -33,8 +31,8 @@ CREATE TABLE rollups (
   count      INTEGER NOT NULL,
   data       BLOB NOT NULL     -- see encodeRollup
 ) STRICT;
-CREATE UNIQUE INDEX rollups_trace ON rollups (trace, num);
-CREATE INDEX rollups_start ON rollups (start, trace, num);
+CREATE INDEX rollups_trace ON rollups (substr(trace, 1, 8));
+CREATE INDEX rollups_start ON rollups (start);
 INSERT INTO meta (name, value) SELECT 'unrolled', num FROM traces ORDER BY num DESC LIMIT 1;
 `
 
@@ -42,12 +40,15 @@ INSERT INTO meta (name, value) SELECT 'unrolled', num FROM traces ORDER BY num D
 // without any.
 const metaUnrolled = "unrolled"
 
-var insertRollups = insertInto("rollups", "", "trace", "num", "start", "api_group", "kind", "namespace", "name",
+var insertRollups = insertInto("rollups", "", "trace", "start", "api_group", "kind", "namespace", "name",
 	"workload", "verb", "heals", "root", "count", "data")
+
+// ofTrace selects the rollups of one trace by its ID.
+const ofTrace = "substr(trace, 1, 8) = substr(?1, 1, 8) AND trace = ?1"
 
 // rollups writes the rollups of a trace in place of earlier ones.
 func (d *deriver) rollups(ctx context.Context, t *span.Trace, lifecycles []store.Lifecycle) error {
-	if err := d.Exec(ctx, "DELETE FROM rollups WHERE trace = ?", t.ID[:]); err != nil {
+	if err := d.Exec(ctx, "DELETE FROM rollups WHERE "+ofTrace, t.ID[:]); err != nil {
 		return err
 	}
 	return d.addRollups(ctx, store.RollupsIn(t, lifecycles))
@@ -66,7 +67,7 @@ func (d *deriver) addRollups(ctx context.Context, all []store.Rollup) error {
 			root = text(other)
 		}
 		if err := rows.put(
-			ctx, d.Tx, r.Trace[:], i, nanos(r.Start), text(r.Object.Group), text(r.Kind), text(r.Namespace),
+			ctx, d.Tx, r.Trace[:], nanos(r.Start), text(r.Object.Group), text(r.Kind), text(r.Namespace),
 			text(r.Object.Name), text(r.Workload), text(r.Verb), text(heals), root, r.Count, encodeRollup(r),
 		); err != nil {
 			return err
@@ -85,7 +86,7 @@ func (d *deriver) foreignRollups(ctx context.Context, all []store.Rollup) error 
 		}
 		known := false
 		if err := database.Scan(
-			ctx, d, "SELECT 1 FROM rollups WHERE trace = ? LIMIT 1", []any{id[:]}, []any{&known}, nothing,
+			ctx, d, "SELECT 1 FROM rollups WHERE "+ofTrace+" LIMIT 1", []any{id[:]}, []any{&known}, nothing,
 		); err != nil {
 			return err
 		}
@@ -111,12 +112,7 @@ func namespaceOf(o object.Ref) string {
 const rollupsAtOnce = 2000
 
 // rollupPlace is a place in the order of rollups.
-type rollupPlace struct {
-	id    int64
-	start int64
-	trace []byte
-	num   int64
-}
+type rollupPlace struct{ start, id int64 }
 
 // learner has the rollups of an archive, and its samples.
 type learner struct {
@@ -132,7 +128,7 @@ func (l *learner) Rollups(ctx context.Context, q store.RollupQuery) iter.Seq2[sa
 	return func(yield func(sample.Rollup, error) bool) {
 		err := q.Validate()
 		known := map[string]string{}
-		after := &rollupPlace{start: nanos(earliest), trace: []byte{0}} // before any ID
+		after := &rollupPlace{start: nanos(earliest)}
 		if !q.Since.IsZero() {
 			after.start = nanos(q.Since)
 		}
@@ -159,7 +155,7 @@ func (l *learner) someRollups(
 	ctx context.Context, q *store.RollupQuery, after rollupPlace, known map[string]string,
 ) (out []sample.Rollup, next *rollupPlace, err error) {
 	f := &filter{}
-	f.add("(start, trace, num) > (?, ?, ?)", after.start, after.trace, after.num)
+	f.add("(start, id) > (?, ?)", after.start, after.id)
 	if !q.Until.IsZero() {
 		f.add("start < ?", nanos(q.Until))
 	}
@@ -168,8 +164,9 @@ func (l *learner) someRollups(
 	}
 	read := 0
 	err = l.db.Read(ctx, func(from database.Querier) error {
-		query := selectRollups + "INDEXED BY rollups_start" + f.String() + " ORDER BY start, trace, num LIMIT ?"
-		return scanRollups(ctx, from, query, append(f.args, rollupsAtOnce), known, func(at rollupPlace, r *store.Rollup) error {
+		query := selectRollups + "INDEXED BY rollups_start" + f.String() + " ORDER BY start, id LIMIT ?"
+		args := append(f.args, rollupsAtOnce)
+		return scanRollups(ctx, from, query, args, known, func(at rollupPlace, r *store.Rollup) error {
 			read++
 			next = &at
 			if permitted, is := r.In(q.Scope); is && q.Fits(r, &permitted) {
@@ -185,7 +182,8 @@ func (l *learner) someRollups(
 }
 
 // selectRollups selects the columns of scanRollups.
-const selectRollups = "SELECT id, trace, num, start, api_group, kind, namespace, name, workload, verb, count, data FROM rollups "
+const selectRollups = "SELECT id, trace, start, api_group, kind, namespace, name, workload, verb, count, data " +
+	"FROM rollups "
 
 // scanRollups calls each with the rollups that a query selects.
 func scanRollups(
@@ -199,7 +197,7 @@ func scanRollups(
 	return database.Scan(
 		ctx, from, query, args,
 		[]any{
-			&at.id, &id, &at.num, &at.start, &group, &one.Kind, &one.Namespace, &name, &one.Workload, &one.Verb, &one.Count,
+			&at.id, &id, &at.start, &group, &one.Kind, &one.Namespace, &name, &one.Workload, &one.Verb, &one.Count,
 			&data,
 		},
 		func() error {
@@ -211,7 +209,6 @@ func scanRollups(
 			if err := decodeRollup(data, &r, known); err != nil {
 				return err
 			}
-			at.trace = bytes.Clone(id)
 			return each(at, &r)
 		},
 	)

@@ -5,7 +5,7 @@ package sqlite_test
 import (
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/app/internal/cputime"
+	"github.com/kube-lifeline/lifeline/app/internal/insight/comparison"
+	"github.com/kube-lifeline/lifeline/app/internal/insight/regression"
 	"github.com/kube-lifeline/lifeline/app/internal/insight/sample"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
@@ -21,7 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
 )
 
-// allRollups returns all rollups.
+// allRollups returns all rollups, those with the same start in the order of CompareRollups.
 func allRollups(t testing.TB, s *sqlite.Store) []sample.Rollup {
 	t.Helper()
 	var out []sample.Rollup
@@ -29,6 +31,7 @@ func allRollups(t testing.TB, s *sqlite.Store) []sample.Rollup {
 		must(t, err)
 		out = append(out, r)
 	}
+	slices.SortStableFunc(out, func(a, b sample.Rollup) int { return store.CompareRollups(&a, &b) })
 	return out
 }
 
@@ -140,7 +143,7 @@ func lifecyclesOfYear(b *testing.B) int {
 	return n
 }
 
-// BenchmarkLearn reads the rollups of a year, and two sets of samples.
+// BenchmarkLearn finds the regressions of a year, and compares two sets of 100,000 lifecycles at most.
 func BenchmarkLearn(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it makes an archive of a year")
@@ -156,24 +159,29 @@ func BenchmarkLearn(b *testing.B) {
 	b.Run("Rollups", func(b *testing.B) {
 		before := cputime.Used(b)
 		for b.Loop() {
-			rollups, parts := 0, 0
-			for r, err := range s.Rollups(b.Context(), store.RollupQuery{}) {
-				must(b, err)
-				rollups++
-				parts += len(r.Parts)
+			parts := 0
+			all := func(yield func(sample.Rollup) bool) {
+				for r, err := range s.Rollups(b.Context(), store.RollupQuery{}) {
+					must(b, err)
+					if parts += len(r.Parts); !yield(r) {
+						return
+					}
+				}
 			}
-			b.ReportMetric(float64(rollups), "rollups")
+			report := regression.Find(all, regression.Options{Now: spantest.Epoch})
+			b.ReportMetric(float64(report.Samples), "rollups")
 			b.ReportMetric(float64(parts), "parts")
+			b.ReportMetric(float64(len(report.Regressions)), "regressions")
 		}
 		b.ReportMetric((cputime.Used(b)-before).Seconds()/float64(b.N), "cpu-s/op")
 		size, err := s.RollupBytes(b.Context())
 		must(b, err)
 		b.ReportMetric(float64(size)/float64(n), "bytes/lifecycle")
 	})
-	middle := spantest.Epoch.Add(-365 * 24 * time.Hour / 2).Format(time.RFC3339)
+	middle := `timestamp("` + spantest.Epoch.Add(-365*24*time.Hour/2).Format(time.RFC3339) + `")`
 	for name, sets := range map[string][2]string{
 		"SamplesByTime": {
-			`kind == "Pod" && start < timestamp("` + middle + `")`, `kind == "Pod" && start >= timestamp("` + middle + `")`,
+			`kind == "Pod" && start < ` + middle, `kind == "Pod" && start >= ` + middle,
 		},
 		"SamplesByZone": {`zone == "zone-a"`, `zone == "zone-b"`}, // of three: it reads three times as many rows
 	} {
@@ -192,7 +200,7 @@ func BenchmarkLearn(b *testing.B) {
 					}
 				}
 				b.ReportMetric(float64(len(set[0])+len(set[1])), "samples")
-				runtime.KeepAlive(set)
+				b.ReportMetric(float64(len(comparison.Sets(set[0], set[1]).Rows)), "phases")
 			}
 			b.ReportMetric((cputime.Used(b)-before).Seconds()/float64(b.N), "cpu-s/op")
 		})

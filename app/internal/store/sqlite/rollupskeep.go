@@ -20,7 +20,7 @@ const (
 	// rollupShare is the part of store.Limits.Bytes for rollups: one of that many.
 	rollupShare = 4
 	// rollupOverhead is the size of a rollup's columns and index entries, in bytes, without its data.
-	rollupOverhead = 220
+	rollupOverhead = 150
 	// rolledAtOnce bounds the traces of earlier versions that get rollups in one Prune.
 	rolledAtOnce = 1000
 )
@@ -80,7 +80,7 @@ func (l *learner) drop(ctx context.Context, which *filter, limit int64) (int64, 
 		var ids []int64
 		if err := database.Scan(
 			steady, w, "SELECT id FROM rollups INDEXED BY rollups_start"+which.String()+
-				" ORDER BY start, trace, num LIMIT ?", append(slices.Clone(which.args), limit), []any{&id},
+				" ORDER BY start, id LIMIT ?", append(slices.Clone(which.args), limit), []any{&id},
 			func() error { ids = append(ids, id); return nil },
 		); err != nil {
 			return err
@@ -132,8 +132,8 @@ func (l *learner) rollEarlier(ctx context.Context) error {
 	return err
 }
 
-// rollSome makes the rollups of the traces up to a number, and returns the next number; -1 after the last one. A damaged
-// trace has none.
+// rollSome makes the rollups of the traces up to a number, and returns the next number; -1 after the last one. A
+// damaged trace has none.
 func rollSome(ctx context.Context, d *deriver, last int64) (int64, error) {
 	var heads []earlierHead
 	var h earlierHead

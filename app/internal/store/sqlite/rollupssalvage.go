@@ -13,8 +13,8 @@ import (
 // rollupWindow is the number of rollups that one query of a salvage reads.
 const rollupWindow = 1024
 
-// rollups reads the rollups of the file from a number on, and calls into for each part. What cannot be read is left out.
-// The positions of the parts follow those of the traces.
+// rollups reads the rollups of the file from a number on, and calls into for each part. What cannot be read is left
+// out. The positions of the parts follow those of the traces.
 func (s *salvage) rollups(ctx context.Context, from int64, into func(context.Context, *Part) error) error {
 	var first, last *int64
 	if err := s.read(

@@ -59,7 +59,8 @@ func rollupsView() view {
 	)
 	// The condition reads a column: see lifecyclesView.
 	return newView("v_rollups", "one row for the lifecycles of one workload, kind and verb in a finished trace, or of "+
-		"one object without a workload; rows stay when their trace is removed", "rollups AS r WHERE r.num >= 0", columns...)
+		"one object without a workload; rows stay when their trace is removed",
+		"rollups AS r WHERE r.count > 0", columns...)
 }
 
 func lengthOf(phase string) string {

@@ -131,8 +131,9 @@ func (l *learner) sampleRows(
 	f.add("(l.start < ? OR l.id < ?)", start, id)
 	f.add("(l.outcome IN (?, ?) OR l.was IN (?, ?))", well[0], well[1], well[0], well[1])
 	// As in lifecycleRows, the costly part gives one row.
-	query := "SELECT " + collect + "(?1, id, start, duration, " + tables.names + ") FROM (SELECT l.id, l.start, l.duration, " +
-		tables.columns + " FROM " + questions.From(f.String()) + f.String() + " ORDER BY l.start DESC, l.id DESC LIMIT ?)"
+	query := "SELECT " + collect + "(?1, id, start, duration, " + tables.names + ") FROM (" +
+		"SELECT l.id, l.start, l.duration, " + tables.columns + " FROM " + questions.From(f.String()) + f.String() +
+		" ORDER BY l.start DESC, l.id DESC LIMIT ?)"
 	err := l.ask(ctx, func(ctx context.Context, from database.Querier) error {
 		var n int64
 		if err := database.Scan(ctx, from, query, append(f.args, limit), []any{&n}, nothing); err != nil {

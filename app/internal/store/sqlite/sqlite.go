@@ -10,16 +10,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/insight/sample"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // Store is an open archive. It is a store.Archive.
 type Store struct {
 	db *database.DB
-	*learner
+	// learned has the rollups and the samples.
+	learned *learner
 	// last is the highest number of a trace. Only a writing transaction uses it.
 	last int64
 	// lastLifecycle is the highest number of a lifecycle. Only a writing transaction uses it.
@@ -48,7 +51,7 @@ func Open(ctx context.Context, c store.Config) (*Store, error) {
 		db:        db,
 		questions: store.NewLimiter(),
 	}
-	s.learner = &learner{db, s.ask}
+	s.learned = &learner{db, s.ask}
 	if err := extend(ctx, db); err != nil {
 		return nil, db.Opening().Failed(errors.Join(db.Failed(ctx, "open", err), db.Close()))
 	}
@@ -68,6 +71,16 @@ func (s *Store) Opening() database.Opening { return s.db.Opening() }
 
 // Capabilities returns what the engine can do.
 func (s *Store) Capabilities() store.Capabilities { return store.Capabilities{Backup: true} }
+
+// Rollups implements store.Learner.
+func (s *Store) Rollups(ctx context.Context, q store.RollupQuery) iter.Seq2[sample.Rollup, error] {
+	return s.learned.Rollups(ctx, q)
+}
+
+// Samples implements store.Learner.
+func (s *Store) Samples(ctx context.Context, q store.FindQuery) iter.Seq2[sample.Lifecycle, error] {
+	return s.learned.Samples(ctx, q)
+}
 
 // Check returns an error if the database is lost.
 func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx) }

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -20,9 +21,6 @@ import (
 // once ends a subquery so that SQLite computes its columns once a row. Without a LIMIT, SQLite copies the
 // expression to each use.
 const once = " LIMIT -1"
-
-// nanosADay is the length of a day.
-const nanosADay = int64(24 * time.Hour)
 
 // Group implements store.Finder. All lifecycles of an archive are finished.
 func (s *Store) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage, error) {
@@ -52,23 +50,23 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 		inStates(ended, "outcome", q.States)
 		f.add("l.trace IN (SELECT num FROM traces"+ended.String()+")", ended.args...)
 	}
-	var value sql.NullString
+	values := make([]sql.NullString, len(of.keys))
 	var group store.Group
 	var groups int
 	var quantiles sql.NullString
-	to := []any{&value, &group.Count, &group.With, &quantiles, &groups}
-	order, columns := "n DESC, v", strings.Join(of.columns, ", ")
-	if q.By.Day {
-		order = "v DESC"
+	var to []any
+	for i := range values {
+		to = append(to, &values[i])
 	}
+	to = append(to, &group.Count, &group.With, &quantiles, &groups)
+	columns := strings.Join(of.columns, ", ")
 	err = database.Scan(ctx, from,
-		"SELECT *, count(*) OVER () FROM (SELECT "+columns+" FROM "+of.before+
-			questions.From(columns, of.before, f.String())+f.String()+of.end+" GROUP BY v) ORDER BY "+order+" LIMIT ?",
+		"SELECT *, count(*) OVER () FROM (SELECT "+columns+" FROM "+of.before+questions.From(columns, of.before, f.String())+
+			of.joins+f.String()+of.end+" GROUP BY "+strings.Join(of.keys, ", ")+") ORDER BY "+orderOf(q, of.keys)+" LIMIT ?",
 		slices.Concat(f.args, of.last, []any{store.MaxGroups}), to, func() error {
 			one := group
-			one.Value = value.String
-			if q.By.Day {
-				one.Value = dayOf(value.String)
+			for i, by := range q.By {
+				one.Values = append(one.Values, valueOf(by, values[i].String))
 			}
 			if quantiles.Valid {
 				if err := json.Unmarshal([]byte(quantiles.String), &one.Quantiles); err != nil {
@@ -82,12 +80,32 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 	return err
 }
 
-// statistic is the SQL of groups: their columns, and the text before and after the lifecycles and their condition. The
-// parameters before the condition, args, and those after it, last, are in the order of the text.
+// orderOf returns store.GroupQuery.CompareGroups in SQL.
+func orderOf(q *store.GroupQuery, keys []string) string {
+	var order, last []string
+	if n, is := q.Order.Quantile(); is {
+		order = append(order, fmt.Sprintf("q ->> %d DESC NULLS LAST", n))
+	}
+	for i, by := range q.By {
+		switch {
+		case by.Period == "":
+			last = append(last, keys[i])
+		case q.Order == store.OrderUsual:
+			order = append(order, keys[i]+" DESC")
+		default:
+			last = append(last, keys[i]+" DESC")
+		}
+	}
+	return strings.Join(slices.Concat(order, []string{"n DESC"}, last), ", ")
+}
+
+// statistic is the SQL of groups: the names of their keys, their columns, the text before and after the lifecycles, and
+// the joins for the keys. The parameters before the condition of the lifecycles, args, and those after it, last, are in
+// the order of the text.
 type statistic struct {
-	columns     []string
-	before, end string
-	args, last  []any
+	keys, columns      []string
+	before, joins, end string
+	args, last         []any
 }
 
 // measured returns the statistic of q.Of by the groups of q.By.
@@ -105,142 +123,134 @@ func measured(ctx context.Context, from database.Querier, q *store.GroupQuery) (
 	if computed {
 		before = len(fractions)
 	}
-	by, args, err := groupedBy(ctx, from, q, before+1)
+	by, err := groupedBy(ctx, from, q, before)
 	if err != nil {
 		return nil, err
 	}
-	out := &statistic{columns: []string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}, args: args}
+	out := &statistic{keys: by.names, joins: by.joins, args: by.args}
+	number, value := "count(*) AS n", "NULL"
 	if q.Changes {
-		out.columns[1] = "count(DISTINCT l.trace) AS n"
+		number = "count(DISTINCT l.trace) AS n"
 	}
-	of, values := question.Operand{SQL: "NULL"}, []any(nil)
+	var values []any
 	if q.Of != nil {
-		of, values = q.Of.Operand(questions.Dialect{}, q.Now, len(fractions)+len(args)+1)
-	} else if !computed {
-		return out, nil
+		var of question.Operand
+		of, values = q.Of.Operand(questions.Dialect{}, q.Now, before+len(by.args)+1)
+		value = of.SQL
 	}
-	value := of.SQL
 	if computed {
-		out.columns[0], value = "v", "x"
-		out.before, out.end = "(SELECT "+by+" AS v, "+of.SQL+" AS x FROM ", once+")"
-		out.args = slices.Concat(fractions, args, values)
+		out.columns = slices.Clone(by.names)
+		out.before, out.end = "(SELECT "+strings.Join(by.columns, ", ")+", "+value+" AS x FROM ", once+")"
+		out.args, value = slices.Concat(fractions, by.args, values), "x"
 	} else { // without parameters
-		out.args = slices.Concat(args, fractions)
+		out.columns, out.args = slices.Clone(by.columns), slices.Concat(by.args, fractions)
 	}
 	if len(q.Also) > 0 {
 		rows, err := rowsOfLifecycles(q)
 		if err != nil {
 			return nil, err
 		}
+		members := make([]string, len(by.names)+1)
+		for i := range members {
+			members[i] = fmt.Sprintf("value ->> %d", i)
+		}
 		out.before = "(SELECT * FROM " + out.before
-		out.end += " UNION ALL SELECT value ->> 0, value ->> 1 FROM json_each(?))"
+		out.end += " UNION ALL SELECT " + strings.Join(members, ", ") + " FROM json_each(?))"
 		out.last = []any{rows}
 	}
-	out.columns[2] = "count(" + value + ") AS w"
-	if fractions != nil {
-		out.columns[3] = questions.Dialect{}.Quantiles(value, "?") + " AS q"
+	with, quantiles := "0 AS w", "NULL AS q"
+	if q.Of != nil {
+		with = "count(" + value + ") AS w"
 	}
+	if fractions != nil {
+		quantiles = questions.Dialect{}.Quantiles(value, "?") + " AS q"
+	}
+	out.columns = append(out.columns, number, with, quantiles)
 	return out, nil
 }
 
-// rowsOfLifecycles returns the value of By and of Of for the lifecycles of q.Also, as JSON. A day is a number.
+// rowsOfLifecycles returns the values of By and of Of for the lifecycles of q.Also, as JSON: one row a group.
 func rowsOfLifecycles(q *store.GroupQuery) (string, error) {
-	g, err := store.NewGrouping(q)
-	if err != nil {
-		return "", err
-	}
-	rows := make([][2]any, len(q.Also))
+	var rows [][]any
 	for i := range q.Also {
 		l := &q.Also[i]
-		rows[i][0] = g.Value(l)
-		if q.By.Day {
-			day, err := time.Parse(time.DateOnly, g.Value(l))
-			if err != nil {
-				return "", err
+		var length any
+		if q.Of != nil {
+			if d, is := q.Of.Of(&l.Lifecycle, q.Now); is {
+				length = int64(d)
 			}
-			rows[i][0] = day.Unix() / (nanosADay / int64(time.Second))
 		}
-		if q.Of == nil {
-			continue
-		}
-		if d, is := q.Of.Of(&l.Lifecycle, q.Now); is {
-			rows[i][1] = int64(d)
+		for _, values := range q.Keys(l, "") {
+			row := make([]any, 0, len(values)+2)
+			for k, by := range q.By {
+				if by.Period != "" {
+					row = append(row, periodNumber(by.Period, l.Start.In(cmp.Or(q.Zone, time.UTC))))
+				} else {
+					row = append(row, values[k])
+				}
+			}
+			if len(q.By) == 0 {
+				row = append(row, "")
+			}
+			rows = append(rows, append(row, length))
 		}
 	}
 	list, err := json.Marshal(rows)
 	return string(list), err
 }
 
-// groupedBy returns the SQL of the value of groups, with the values of its parameters. The number of the first one is
-// given.
-func groupedBy(ctx context.Context, from database.Querier, q *store.GroupQuery, first int) (string, []any, error) {
-	switch {
-	case q.By.Day:
-		return days(ctx, from, q)
-	case q.By.State:
-		return "(SELECT t.outcome FROM traces AS t WHERE t.num = l.trace)", nil, nil
-	case q.By.Text == nil:
-		return "''", nil, nil
-	}
-	of, args := q.By.Text.Operand(questions.Dialect{}, q.Now, first)
-	if of.Nullable {
-		of.SQL = "ifnull(" + of.SQL + ", '')"
-	}
-	return of.SQL, args, nil
+// keys is the SQL of the keys of groups: their names, their columns, the joins that they need, and the values of the
+// parameters in the columns.
+type keys struct {
+	names, columns []string
+	joins          string
+	args           []any
 }
 
-// maxOffsets bounds the changes of a time zone in one question.
-const maxOffsets = 1000
-
-// days returns the SQL of the day of a lifecycle, in days since 1970. The offset of the time zone
-// changes some times a year, so that it is a CASE over these times.
-func days(ctx context.Context, from database.Querier, q *store.GroupQuery) (string, []any, error) {
-	zone := q.Zone
-	if zone == nil {
-		zone = time.UTC
+// groupedBy returns the SQL of the keys of groups, after a number of other parameters. Without a key there is one with
+// an empty text.
+func groupedBy(ctx context.Context, from database.Querier, q *store.GroupQuery, before int) (*keys, error) {
+	out := &keys{}
+	add := func(column string, args ...any) {
+		name := fmt.Sprintf("k%d", len(out.names))
+		out.names, out.columns = append(out.names, name), append(out.columns, column+" AS "+name)
+		out.args = append(out.args, args...)
 	}
-	var first, last sql.NullInt64
-	if err := database.Scan(
-		ctx, from, "SELECT (SELECT min(start) FROM lifecycles), (SELECT max(start) FROM lifecycles)", nil,
-		[]any{&first, &last}, nothing,
-	); err != nil {
-		return "", nil, err
-	}
-	since, until := moment(first.Int64), moment(last.Int64)
-	if bound := q.Earliest(); bound.After(since) {
-		since = bound
-	}
-	if !q.Until.IsZero() && q.Until.Before(until) {
-		until = q.Until
-	}
-	var cases strings.Builder
-	var args []any
-	at := since.In(zone)
-	for range maxOffsets {
-		_, end := at.ZoneBounds()
-		if end.IsZero() || end.After(until) {
-			break
+	for _, by := range q.By {
+		switch {
+		case by.Period != "":
+			column, args, err := periods(ctx, from, q, by.Period)
+			if err != nil {
+				return nil, err
+			}
+			add(column, args...)
+		case by.State:
+			add("(SELECT t.outcome FROM traces AS t WHERE t.num = l.trace)")
+		case by.Elements != nil:
+			f := by.Elements.Field()
+			join, element := questions.Elements(&f, fmt.Sprintf("e%d", len(out.names)))
+			out.joins += join
+			add(element)
+		case by.Text != nil:
+			of, args := by.Text.Operand(questions.Dialect{}, q.Now, before+len(out.args)+1)
+			if of.Nullable {
+				of.SQL = "ifnull(" + of.SQL + ", '')"
+			}
+			add(of.SQL, args...)
+		default:
+			add("''")
 		}
-		_, offset := at.Zone()
-		cases.WriteString(" WHEN l.start < ? THEN ?")
-		args = append(args, nanos(end), int64(offset)*int64(time.Second))
-		at = end
 	}
-	_, offset := at.Zone()
-	sum := "(l.start + ?)"
-	if cases.Len() > 0 {
-		sum = "(l.start + CASE" + cases.String() + " ELSE ? END)"
+	if len(q.By) == 0 {
+		add("''")
 	}
-	args = append(args, int64(offset)*int64(time.Second))
-	// Division rounds towards zero, so that times before 1970 need a correction.
-	return fmt.Sprintf("(SELECT s / %d - (s %% %d < 0) FROM (SELECT %s AS s))", nanosADay, nanosADay, sum), args, nil
+	return out, nil
 }
 
-// dayOf returns the date of a number of days since 1970.
-func dayOf(days string) string {
-	var n int64
-	if _, err := fmt.Sscan(days, &n); err != nil {
-		return days
+// valueOf returns the value of a key from its column.
+func valueOf(by store.By, column string) string {
+	if by.Period != "" {
+		return periodName(by.Period, column)
 	}
-	return time.Unix(n*86_400, 0).UTC().Format(time.DateOnly)
+	return column
 }

@@ -164,8 +164,10 @@ func (w *rollout) pod(set *span.Span, owner string) time.Duration {
 	s.Attributes = append(s.Attributes, span.KeyRegion.String(regions[node%len(regions)]),
 		span.KeyInstanceType.String("m7i.large"), span.KeyRuntime.String("containerd"),
 		span.KeyRuntimeVersion.String("2.3.7"), span.KeyKubelet.String("v1.36.2"),
-		span.KeyNodePool.String(pools[node%len(pools)]), span.KeyScheduler.String("default-scheduler"),
-		span.KeyStorageClasses.StringSlice([]string{"standard"}), span.KeyCPU.Int64(500), span.KeyMemory.Int64(256<<20))
+		span.KeyNodePool.String(pools[node%len(pools)]), span.KeyCPU.Int64(500), span.KeyMemory.Int64(256<<20))
+	if node%4 == 0 {
+		s.Attributes = append(s.Attributes, span.KeyStorageClasses.StringSlice([]string{"standard"}))
+	}
 	w.facts(s, outcome, &span.PodFacts{
 		Volumes: 1 + w.r.Int64N(4), Node: fmt.Sprintf("node-%d", node), Zone: zones[node%len(zones)],
 		Images: []string{w.image, "envoy:1.36"}[:1+w.r.IntN(2)], Restarts: w.r.Int64N(3), Ended: node%2 == 0,

@@ -46,7 +46,8 @@ func Questions(t *testing.T, reading Reading) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Reading){
 		"Find": testFind, "FindTies": testFindTies, "FindRandom": testFindRandom, "FindVersions": testFindVersions,
-		"Group": testGroup, "GroupChanges": testGroupChanges,
+		"FindSorted": testFindSorted, "FindSortedRandom": testFindSortedRandom,
+		"Group": testGroup, "GroupKeys": testGroupKeys, "GroupPeriods": testGroupPeriods, "GroupChanges": testGroupChanges,
 		"GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
 		"Ended": testQuestionEnded, "Rollups": testRollups, "Samples": testSamples,
 	} {
@@ -181,9 +182,20 @@ func length(t testing.TB, text string) *question.Length {
 	return parsed(t, text, question.ParseLength)
 }
 
-func by(t testing.TB, text string) store.By {
+// by returns the keys of groups.
+func by(t testing.TB, texts ...string) []store.By {
 	t.Helper()
-	return parsed(t, text, store.ParseBy)
+	var out []store.By
+	for _, text := range texts {
+		out = append(out, parsed(t, text, store.ParseBy))
+	}
+	return out
+}
+
+// rank parses a value to sort by.
+func rank(t testing.TB, text string) *question.Number {
+	t.Helper()
+	return parsed(t, text, question.ParseNumber)
 }
 
 func where(t testing.TB, text string) *question.Question {
@@ -486,7 +498,7 @@ func testGroupChanges(t *testing.T, reading Reading) {
 			for i := range found {
 				l := &found[i]
 				value := string(states[l.Trace])
-				if !q.By.State {
+				if !q.By[0].State {
 					value = l.Object.Kind.Kind
 				}
 				key := value + l.Trace.String()
@@ -500,7 +512,7 @@ func testGroupChanges(t *testing.T, reading Reading) {
 			must(t, err)
 			got := map[string]int64{}
 			for _, g := range page.Groups {
-				got[g.Value] = g.Count
+				got[g.Values[0]] = g.Count
 			}
 			if d := gocmp.Diff(counts, got); d != "" {
 				t.Errorf("%s, %s: -want +got:\n%s", name, text, d)
@@ -518,13 +530,15 @@ func testGroupChanges(t *testing.T, reading Reading) {
 	}
 }
 
-// testGroupRandom: the statistics of random lengths by random texts are those of store.Grouping, which computes them in
+// testGroupRandom: the statistics of random lengths by random keys are those of store.Grouping, which computes them in
 // memory.
 func testGroupRandom(t *testing.T, reading Reading) {
 	b := batch(1)
 	b.Finished = mixed()
 	r, all := reading(t, b), lifecycles(b.Finished)
 	random := rand.New(rand.NewPCG(5, 0)) //nolint:gosec // a repeatable test
+	zone, err := time.LoadLocation("Europe/Berlin")
+	must(t, err)
 	some, rounds := 0, 400
 	if testing.Short() {
 		rounds = 100
@@ -534,13 +548,19 @@ func testGroupRandom(t *testing.T, reading Reading) {
 		if err != nil {
 			continue // too long
 		}
-		by, err := store.ParseBy(questiontest.Text(random, random.IntN(3)))
-		if err != nil {
-			continue // too long
-		}
 		q := store.GroupQuery{
 			FindQuery: store.FindQuery{Now: questionTime, Since: spantest.Epoch.Add(-1000 * time.Hour)},
-			By:        by, Of: of, Quantiles: []float64{0, 0.5, 1},
+			Of:        of, Quantiles: []float64{0, 0.5, 1}, Order: store.GroupOrder(random.IntN(5) - 1), Zone: zone,
+		}
+		var texts []string
+		for range random.IntN(store.MaxKeys + 1) {
+			text := questiontest.Text(random, random.IntN(3))
+			if random.IntN(2) == 0 {
+				text = []string{"image", "field", "hour", "day", "week", "author", "node"}[random.IntN(7)]
+			}
+			if by, err := store.ParseBy(text); err == nil { // others are too long
+				q.By, texts = append(q.By, by), append(texts, text)
+			}
 		}
 		g, err := store.NewGrouping(&q)
 		must(t, err)
@@ -553,7 +573,7 @@ func testGroupRandom(t *testing.T, reading Reading) {
 			t.Fatalf("%s: %v", of, err)
 		}
 		if d := gocmp.Diff(want.Groups, got.Groups, cmpopts.EquateEmpty()); d != "" {
-			t.Fatalf("%s by %s: -in memory +got:\n%s", of, by.Text, d)
+			t.Fatalf("%s by %q in order %d: -in memory +got:\n%s", of, texts, q.Order, d)
 		}
 		for _, one := range want.Groups {
 			if one.With > 0 && one.With < one.Count {
@@ -566,36 +586,18 @@ func testGroupRandom(t *testing.T, reading Reading) {
 	}
 }
 
-// grouped computes the groups of lifecycles.
+// grouped computes the groups of lifecycles by at most one key.
 func grouped(all []store.Lifecycle, q store.GroupQuery) []store.Group {
 	groups, lengths := map[string]*store.Group{}, map[string][]time.Duration{}
 	for i := range all {
 		l := &all[i]
-		value := ""
-		text := ""
-		if q.By.Text != nil {
-			text = q.By.Text.String()
-		}
-		switch {
-		case q.By.Day:
-			zone := q.Zone
-			if zone == nil {
-				zone = time.UTC
-			}
-			value = l.Start.In(zone).Format(time.DateOnly)
-		case text == "", text == "labels.app": // absent
-		case text == `labels["app.kubernetes.io/name"]`:
-			value = application(l)
-		case text == podsByName:
-			if value = "other"; l.Object.Kind.Kind == "Pod" {
-				value = application(l)
-			}
-		default:
-			value, _ = fieldNamed(text).Stored(&l.Lifecycle).(string)
-		}
+		value := valueOf(l, q)
 		g := groups[value]
 		if g == nil {
-			g = &store.Group{Value: value}
+			g = &store.Group{Values: []string{value}}
+			if len(q.By) == 0 {
+				g.Values = nil
+			}
 			groups[value] = g
 		}
 		g.Count++
@@ -619,12 +621,41 @@ func grouped(all []store.Lifecycle, q store.GroupQuery) []store.Group {
 		out = append(out, *g)
 	}
 	slices.SortFunc(out, func(a, b store.Group) int {
-		if q.By.Day {
-			return cmp.Compare(b.Value, a.Value)
+		if len(q.By) > 0 && q.By[0].Period != "" {
+			return cmp.Compare(b.Values[0], a.Values[0])
 		}
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), slices.Compare(a.Values, b.Values))
 	})
 	return out
+}
+
+// valueOf returns the value of the only key of q for a lifecycle.
+func valueOf(l *store.Lifecycle, q store.GroupQuery) string {
+	if len(q.By) == 0 {
+		return ""
+	}
+	of := q.By[0]
+	if of.Period == store.Day {
+		zone := q.Zone
+		if zone == nil {
+			zone = time.UTC
+		}
+		return l.Start.In(zone).Format(time.DateOnly)
+	}
+	switch text := of.Text.String(); text {
+	case "labels.app": // absent
+		return ""
+	case `labels["app.kubernetes.io/name"]`:
+		return application(l)
+	case podsByName:
+		if l.Object.Kind.Kind == "Pod" {
+			return application(l)
+		}
+		return "other"
+	default:
+		value, _ := fieldNamed(text).Stored(&l.Lifecycle).(string)
+		return value
+	}
 }
 
 // application returns the label of the application.

@@ -15,14 +15,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// rollups returns all rollups of a query.
+// rollups returns all rollups of a query: in the order of time, and those with the same start in that of
+// CompareRollups.
 func rollups(t testing.TB, s store.Learner, q store.RollupQuery) []sample.Rollup {
 	t.Helper()
 	var out []sample.Rollup
 	for r, err := range s.Rollups(t.Context(), q) {
 		must(t, err)
+		if n := len(out); n > 0 && r.Start.Before(out[n-1].Start) {
+			t.Errorf("a rollup of %s comes after one of %s", r.Start, out[n-1].Start)
+		}
 		out = append(out, r)
 	}
+	slices.SortStableFunc(out, func(a, b sample.Rollup) int { return store.CompareRollups(&a, &b) })
 	return out
 }
 
@@ -82,7 +87,8 @@ func testRollups(t *testing.T, reading Reading) {
 	r := reading(t, b)
 	for name, scope := range learnedScopes {
 		for _, text := range []string{
-			"", `kind == "Pod" && duration > duration("5s")`, `node == "node-7"`, `"redis:8" in images && has(phase.pull)`,
+			"", `kind == "Pod" && duration > duration("5s")`, `node == "node-7"`,
+			`"redis:8" in images && has(phase.pull)`,
 			`workload == "Deployment/web" && verb == "create"`,
 		} {
 			q := store.RollupQuery{Scope: scope, Now: questionTime}
@@ -100,7 +106,8 @@ func testRollups(t *testing.T, reading Reading) {
 	}
 	all := learned(traces, store.RollupQuery{})
 	for name, q := range map[string]store.RollupQuery{
-		"since": {Since: all[len(all)/2].Start}, "until": {Until: all[len(all)/2].Start}, "namespace": {Namespace: "default"},
+		"since": {Since: all[len(all)/2].Start}, "until": {Until: all[len(all)/2].Start},
+		"namespace": {Namespace: "default"},
 	} {
 		want := learned(traces, q)
 		if d := diff(want, rollups(t, r, q)); d != "" || len(want) == 0 || len(want) == len(all) {
@@ -113,7 +120,8 @@ func testRollups(t *testing.T, reading Reading) {
 			t.Errorf("a name: %v", err)
 		}
 	}
-	for range r.Rollups(t.Context(), store.RollupQuery{}) {
+	for _, err := range r.Rollups(t.Context(), store.RollupQuery{}) {
+		must(t, err)
 		break // the caller may end it
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -135,7 +143,8 @@ func testSamples(t *testing.T, reading Reading) {
 	year := questionTime.Add(-400 * 24 * time.Hour)
 	for name, scope := range learnedScopes {
 		for _, text := range []string{
-			"", `kind == "Pod" && phase.pull > duration("1s")`, `size(images) == 2`, `name == "web"`, `kind == "Nothing"`,
+			"", `kind == "Pod" && phase.pull > duration("1s")`, `size(images) == 2`, `name == "web"`,
+			`kind == "Nothing"`,
 		} {
 			q := store.FindQuery{Scope: scope, Now: questionTime, Since: year}
 			if text != "" {
@@ -229,7 +238,8 @@ func testRollupsKept(t *testing.T, open Open) {
 	}
 	put(t, s, &store.Batch{Revision: 2, AsOf: asOf, Rollups: store.RollupsOf(change(9, 1), asOf)})
 	put(t, s, &store.Batch{Revision: 3, AsOf: asOf, Rollups: store.RollupsOf(change(9, 3), asOf)})
-	if d := diff(learned([]*span.Trace{change(9, 1)}, store.RollupQuery{}), rollups(t, s, store.RollupQuery{})); d != "" {
+	first := learned([]*span.Trace{change(9, 1)}, store.RollupQuery{})
+	if d := diff(first, rollups(t, s, store.RollupQuery{})); d != "" {
 		t.Errorf("of a removed trace (-want +got):\n%s", d)
 	}
 }
