@@ -31,7 +31,7 @@ func Run(t *testing.T, open Open) {
 		"Lossless": testLossless, "Summary": testSummary, "Invalid": testInvalid, "Closed": testClosed,
 		"Versions": testVersions, "Claims": testClaims, "Order": testOrder, "Amendments": testAmendments,
 		"Aftermaths": testAftermaths,
-		"Filters": testFilters, "Density": testDensity, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
+		"Filters":    testFilters, "Density": testDensity, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
 		"Scope": testScope, "Writes": testWrites, "Causes": testCauses, "Between": testBetween,
 		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize, "PruneByOutcome": testPruneByOutcome,
 		"Pin": testPin, "Forget": testForget, "Batches": testBatches,
