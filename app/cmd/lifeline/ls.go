@@ -74,6 +74,7 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags.BoolVarP(&f.list.Watch, "watch", "w", false, "after the list, print each change until Ctrl-C")
 	flags.StringVar(&f.list.SortBy, "sort-by", "", "order of the list: "+strings.Join(ask.SortOrders(), ", "))
 	flags.BoolVar(&f.list.Failed, "failed", false, "only failed and refused traces")
+	flags.BoolVar(&f.list.Worse, "worse", false, "only converged traces after which something happened to their Pods")
 	flags.StringSliceVar(&f.list.Categories, "category", nil,
 		"only traces with a reason of this category, as in --category=image_not_found; all of them: "+docs.Reasons)
 	flags.StringVar(&f.list.Where, "where", "",

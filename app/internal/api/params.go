@@ -188,6 +188,7 @@ func tracesOf(p *params) store.Query {
 		Outcomes:   oneOf(p, "outcome", span.Outcomes),
 		Open:       p.yes("open"),
 		States:     oneOf(p, "state", store.States()),
+		Worse:      p.yes("worse"),
 		Slower:     p.duration("slowerThan"),
 		Object:     objectOf(p),
 	}

@@ -43,7 +43,7 @@ var (
 	// selections select problems.
 	selections = join(objects, nil, "limit")
 	// filters select traces.
-	filters = join(ages, objects, "outcome", "state", "category", "open", "slowerThan")
+	filters = join(ages, objects, "outcome", "state", "category", "open", "worse", "slowerThan")
 )
 
 func join(a, b []string, more ...string) []string { return slices.Concat(a, b, more) }
@@ -154,6 +154,7 @@ var parameters = map[string]parameter{
 	},
 	"category":   {format: "string", meaning: "any of these categories of reasons, separated by commas"},
 	"open":       {format: "boolean", meaning: "only traces that have not ended"},
+	"worse":      {format: "boolean", meaning: "only converged traces with an aftermath"},
 	"slowerThan": {format: "string", meaning: "only traces that took at least that long, such as 10s"},
 	"limit":      {format: "integer", meaning: "length of the page, 100 by default", from: 1, to: store.MaxPage},
 	"after": {

@@ -61,6 +61,8 @@ type List struct {
 	// Since and Until bound the start: RFC 3339, or a duration back from now.
 	Since, Until string
 	Failed, Open bool
+	// Worse limits the list to converged traces with an aftermath.
+	Worse bool
 	// Categories limits the list to traces with a reason of one of them.
 	Categories []string
 	// Slow is the minimum duration; 0 means any.
@@ -199,7 +201,7 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 
 func (l *List) query() (client.Query, error) {
 	q := client.Query{
-		Since: l.Since, Until: l.Until, Open: l.Open, SlowerThan: l.Slow, Categories: l.Categories,
+		Since: l.Since, Until: l.Until, Open: l.Open, Worse: l.Worse, SlowerThan: l.Slow, Categories: l.Categories,
 		Where: l.Where,
 	}
 	if l.Failed {

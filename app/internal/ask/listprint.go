@@ -112,7 +112,8 @@ func (l *List) nothing(server api.Info) string {
 	if len(l.Namespaces) > 0 {
 		text += " in namespace " + cli.Shown(strings.Join(l.Namespaces, ","))
 	}
-	if l.Since != "" || l.Until != "" || l.Failed || l.Open || l.Slow > 0 || len(l.Categories) > 0 || l.Where != "" {
+	if l.Since != "" || l.Until != "" || l.Failed || l.Open || l.Worse || l.Slow > 0 || len(l.Categories) > 0 ||
+		l.Where != "" {
 		text += " match"
 	}
 	if since := seenSince(server); !since.IsZero() {

@@ -65,12 +65,13 @@ func state(s *api.Summary) string {
 	if s.Open && s.Outcome != span.Failed {
 		return string(span.Running)
 	}
-	return fmt.Sprint(s.Open, s.Outcome)
+	return fmt.Sprint(s.Open, s.Outcome, s.Aftermath != nil)
 }
 
 // matches applies the filters that the server's stream lacks.
 func (l *List) matches(s *api.Summary) bool {
-	return (!l.Failed || s.Outcome.InVain()) && (!l.Open || s.Open) && time.Duration(s.Duration) >= l.Slow
+	return (!l.Failed || s.Outcome.InVain()) && (!l.Open || s.Open) && (!l.Worse || s.Aftermath != nil) &&
+		time.Duration(s.Duration) >= l.Slow
 }
 
 // touches reports whether the trace contains one of the objects; of is nil for any.

@@ -18,8 +18,8 @@ type Options struct {
 	Quiet time.Duration
 	// Patience is the time without progress after which a trace ends as unfinished. Default 1 h.
 	Patience time.Duration
-	// Aftermath is the time after the convergence of a change for which the incidents of its Pods are collected. Default
-	// 0: none are.
+	// Aftermath is the time after the convergence of a change for which the incidents of its Pods are collected.
+	// Default 0: none are.
 	Aftermath time.Duration
 	// Rebuild reconstructs the objects from before the start of the observer, also converged ones,
 	// from their own timestamps. It is for explanations of objects whose creation was not observed.

@@ -49,7 +49,7 @@ var meanings = map[string]string{
 	"ChangeStatus.completionTime": "The time of the end; absent while it is open.",
 	"ChangeStatus.duration":       "The time from the start to the end; absent while it is open.",
 	"ChangeStatus.slowest":        "The slowest part.",
-	"ChangeStatus.aftermath":      "What happened to the Pods of a converged change afterwards, beside the time before.",
+	"ChangeStatus.aftermath":      "What happened to the Pods of a converged change afterwards.",
 	"ChangeStatus.spans":          "The number of steps that are known.",
 	"ChangeStatus.why":            "The state of the object and its reason, in sentences. Only of one change.",
 	"ChangeStatus.steps":          "The steps, those of a step below it. Only of one change.",

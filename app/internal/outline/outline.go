@@ -69,8 +69,8 @@ type twig struct {
 	alike string
 }
 
-// New arranges the spans of t, which must not change afterwards. Open spans last until now. An aftermath is left out: it
-// is far later than the rest, and the summary has it.
+// New arranges the spans of t, which must not change afterwards. Open spans last until now. An aftermath is left out:
+// it is far later than the rest, and the summary has it.
 func New(t *span.Trace, now time.Time) *Tree {
 	ordered := make([]*span.Span, 0, len(t.Spans))
 	for _, s := range t.Spans {

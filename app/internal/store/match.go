@@ -12,7 +12,7 @@ import (
 
 // Fits reports whether a summary matches q, apart from its Object, Limit and After.
 func (q *Query) Fits(s *Summary) bool {
-	return (!q.Open || s.Open) && anyState(q.States, s.State()) &&
+	return (!q.Open || s.Open) && (!q.Worse || s.Aftermath != nil) && anyState(q.States, s.State()) &&
 		(len(q.IDs) == 0 || slices.Contains(q.IDs, s.ID)) &&
 		(q.Since.IsZero() || !s.Start.Before(q.Since)) &&
 		(q.Until.IsZero() || s.Start.Before(q.Until)) &&

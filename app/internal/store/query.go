@@ -34,6 +34,8 @@ type Query struct {
 	Open bool
 	// States selects traces with any of these states.
 	States []span.State
+	// Worse selects traces with an aftermath.
+	Worse bool
 	// Slower is the shortest duration.
 	Slower time.Duration
 	// Object selects traces with an object that has all nonempty fields: group, kind, namespace,
@@ -48,7 +50,7 @@ type Query struct {
 
 // Costly reports whether few traces among many may match q, so that an archive may read very many of them.
 func (q *Query) Costly() bool {
-	return len(q.IDs) == 0 && (q.Object != object.Ref{} || q.Slower > 0 || len(q.Outcomes) > 0 ||
+	return len(q.IDs) == 0 && (q.Object != object.Ref{} || q.Slower > 0 || q.Worse || len(q.Outcomes) > 0 ||
 		len(q.Categories) > 0 || len(q.States) > 0 || q.Scope.Namespaces != nil)
 }
 

@@ -56,6 +56,8 @@ type Query struct {
 	// Categories are those of package reason.
 	Categories []string
 	Open       bool
+	// Worse selects converged traces with an aftermath.
+	Worse      bool
 	SlowerThan time.Duration
 	// Object is what a trace must touch; its version does not count.
 	Object object.Ref
@@ -269,6 +271,9 @@ func (q Query) values() url.Values {
 	set(v, "category", strings.Join(q.Categories, ","))
 	if q.Open {
 		v.Set("open", "true")
+	}
+	if q.Worse {
+		v.Set("worse", "true")
 	}
 	if q.SlowerThan > 0 {
 		v.Set("slowerThan", q.SlowerThan.String())

@@ -122,6 +122,9 @@ func restrictTraces(f *filter, q store.Query) error {
 		f.add("category > ''") // that of the index
 		anyOf(f, "category", q.Categories)
 	}
+	if q.Worse {
+		f.add("aftermath IS NOT NULL") // that of the index
+	}
 	if q.Slower > 0 {
 		f.add("duration >= ?", int64(q.Slower))
 	}

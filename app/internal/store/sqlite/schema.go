@@ -158,5 +158,6 @@ CREATE INDEX traces_sole ON traces (sole, start, id) WHERE phase > 0;
 CREATE INDEX traces_several ON traces (as_of, id) WHERE phase > 0 AND sole IS NULL;
 `, `
 ALTER TABLE traces ADD COLUMN aftermath TEXT; -- JSON of what happened to its Pods afterwards; NULL without anything
+CREATE INDEX traces_aftermath ON traces (start, id) WHERE phase > 0 AND aftermath IS NOT NULL;
 `, schemaOfRollups},
 }

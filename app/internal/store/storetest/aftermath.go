@@ -71,6 +71,9 @@ func testAftermaths(t *testing.T, open Open) {
 					t.Errorf("a list has %+v for %s", sum.Aftermath, sum.ID)
 				}
 			}
+			if some := list(t, s, store.Query{Worse: true}); len(some) != 1 || some[0].ID != of.ID {
+				t.Errorf("worse are %+v", some)
+			}
 			if now := contents(t, s); want == nil {
 				want = now
 			} else if d := diff(want, now); d != "" {

@@ -29,8 +29,9 @@ func Run(t *testing.T, open Open) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Open){
 		"Lossless": testLossless, "Summary": testSummary, "Invalid": testInvalid, "Closed": testClosed,
-		"Versions": testVersions, "Claims": testClaims, "Aftermaths": testAftermaths, "Order": testOrder, "Amendments": testAmendments,
-		"Filters": testFilters, "Density": testDensity, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
+		"Versions": testVersions, "Claims": testClaims, "Order": testOrder, "Amendments": testAmendments,
+		"Aftermaths": testAftermaths,
+		"Filters":    testFilters, "Density": testDensity, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
 		"Scope": testScope, "Writes": testWrites, "Causes": testCauses, "Between": testBetween,
 		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize, "PruneByOutcome": testPruneByOutcome,
 		"Pin": testPin, "Forget": testForget, "Batches": testBatches,
