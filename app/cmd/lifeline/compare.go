@@ -63,6 +63,9 @@ Exit codes: 0, whatever the difference; 1 without a server, or for an error.`,
 				return err
 			}
 			o.Output = f.output
+			if !ask.AreTraces(args) {
+				args = joined(args)
+			}
 			compare := f.compare
 			compare.Options, compare.Server, compare.Names = o, f.choice(cmd), args
 			if len(args) > 0 || cmd.Flags().Changed("namespace") {

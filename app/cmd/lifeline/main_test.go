@@ -51,6 +51,35 @@ func TestCommandLine(t *testing.T) {
 			"", "lifeline", "ls --sort-by age", 1, "",
 			"lifeline: --sort-by \"age\": known are duration, outcome, spans, start, what, who\n",
 		},
+		"CompareNothing": {
+			"", "lifeline", "compare", 1, "",
+			"lifeline: nothing to compare: give two traces, two objects, one object, or a question with --where\n",
+		},
+		"CompareShort": {
+			"two words are one object", "lifeline", "compare deploy web --server=", 1, "",
+			"lifeline: there is no server",
+		},
+		"CompareTraces": {
+			"two words of digits are two traces", "lifeline", "compare 4bf92f35 0af76519 --since 1d", 1, "",
+			"lifeline: --since and --until bound sets of lifecycles: two traces have none\n",
+		},
+		"CompareOutput": {
+			"", "lifeline", "compare deploy/web -o xml", 1, "",
+			"lifeline: unknown output \"xml\": known are table, wide, json, yaml\n",
+		},
+		"RegressionsMany": {
+			"", "lifeline", "regressions deploy/web deploy/api", 1, "",
+			"lifeline: lifeline regressions takes one workload, KIND/NAME or KIND NAME; there are 2\n",
+		},
+		"RegressionsServer": {
+			"", "lifeline", "regressions --server=", 1, "", "lifeline: there is no server",
+		},
+		"RegressionsComplete": {
+			"completion of fields", "lifeline", "__complete regressions --where nod", 0, "node\tnode of a Pod", "",
+		},
+		"CompareComplete": {
+			"completion of the second question", "lifeline", "__complete compare --and nod", 0, "node\tnode of a Pod", "",
+		},
 		"LsSelector": {"", "lifeline", "ls -l a=b=c", 1, "", "lifeline: --selector \"a=b=c\": "},
 		"LsMany": {
 			"",

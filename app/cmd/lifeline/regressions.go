@@ -49,7 +49,10 @@ Exit codes: 0, whatever was found; 1 without a server, or for an error.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := joined(args)
 			if len(names) > 1 {
-				return fmt.Errorf("lifeline regressions takes one workload, KIND/NAME or KIND NAME; there are %d", len(names))
+				return fmt.Errorf(
+					"lifeline regressions takes one workload, KIND/NAME or KIND NAME; there are %d",
+					len(names),
+				)
 			}
 			o, err := f.maybeConnected()
 			if err != nil {

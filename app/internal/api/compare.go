@@ -120,7 +120,10 @@ func (l *learned) compare(r *request) (any, error) {
 	case a != "":
 		return compareTraces(r, a, b)
 	case first.Where == nil:
-		return nil, problem(http.StatusBadRequest, `nothing to compare: give the traces "a" and "b", or a question "where"`)
+		return nil, problem(
+			http.StatusBadRequest,
+			`nothing to compare: give the traces "a" and "b", or a question "where"`,
+		)
 	}
 	var divides *problems.Cause
 	if change != "" {
@@ -144,7 +147,12 @@ func (l *learned) compare(r *request) (any, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	out.Change, out.A.Where, out.B.Where = divides, p.given.Get("where"), cmp.Or(p.given.Get("and"), p.given.Get("where"))
+	out.Change, out.A.Where, out.B.Where = divides, p.given.Get(
+		"where",
+	), cmp.Or(
+		p.given.Get("and"),
+		p.given.Get("where"),
+	)
 	return out, nil
 }
 
@@ -250,8 +258,8 @@ func setOf(ctx context.Context, access store.Access, q store.FindQuery) (out []s
 	return out, false, context.Cause(ctx)
 }
 
-// dropRare removes the phases that are no row of two sets, so that the rows add up to the whole: startup, and the phases
-// that fewer than half of the lifecycles of both sets have. The lifecycles get phases of their own.
+// dropRare removes the phases that are no row of two sets, so that the rows add up to the whole: startup, and the
+// phases that fewer than half of the lifecycles of both sets have. The lifecycles get phases of their own.
 func dropRare(a, b []sample.Lifecycle) {
 	counts := map[string][2]int{}
 	for side, set := range [][]sample.Lifecycle{a, b} {

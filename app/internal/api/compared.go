@@ -26,7 +26,12 @@ var verdicts = map[comparison.Verdict]string{
 
 // comparedTraces returns the comparison of two traces, without its sides.
 func comparedTraces(of comparison.OfTraces) *Comparison {
-	out := &Comparison{Of: OfTraces, Total: rowOf(of.Total, of.Total), Rows: []ComparedRow{}, Differences: []Difference{}}
+	out := &Comparison{
+		Of:          OfTraces,
+		Total:       rowOf(of.Total, of.Total),
+		Rows:        []ComparedRow{},
+		Differences: []Difference{},
+	}
 	for _, row := range of.Rows {
 		out.Rows = append(out.Rows, rowOf(row, of.Total))
 	}
@@ -82,7 +87,10 @@ func comparedSets(of comparison.OfSets) *Comparison {
 		if !known {
 			at = len(out.Differences)
 			places[s.Name] = at
-			out.Differences = append(out.Differences, Difference{Attribute: s.Name, A: []ValueCount{}, B: []ValueCount{}})
+			out.Differences = append(
+				out.Differences,
+				Difference{Attribute: s.Name, A: []ValueCount{}, B: []ValueCount{}},
+			)
 		}
 		d := &out.Differences[at]
 		if value := object.Bound(s.Value); s.A > 0 {

@@ -119,7 +119,8 @@ func TestRegressions(t *testing.T) {
 	if len(got.Shifts) == 0 || got.Samples != 60 || got.Least != 8 || got.Short != 0 {
 		t.Fatalf("got %+v", got)
 	}
-	if q := l.asked; q.Namespace != "default" || !q.Since.Equal(got.Since.Add(-got.Until.Sub(got.Since))) || !q.Until.Equal(got.Until) {
+	if q := l.asked; q.Namespace != "default" || !q.Since.Equal(got.Since.Add(-got.Until.Sub(got.Since))) ||
+		!q.Until.Equal(got.Until) {
 		t.Errorf("asked for %+v", q)
 	}
 	groups := shift.Groups(&got)
@@ -128,7 +129,8 @@ func TestRegressions(t *testing.T) {
 		!lead.Since.Equal(released) || len(lead.Factors) == 0 {
 		t.Errorf("got %+v", lead)
 	}
-	if lead.Change == nil || lead.Change.TraceID != change.String() || lead.Change.Command != "kubectl apply -f web.yaml" {
+	if lead.Change == nil || lead.Change.TraceID != change.String() ||
+		lead.Change.Command != "kubectl apply -f web.yaml" {
 		t.Errorf("the change is %+v", lead.Change)
 	}
 	if !slices.ContainsFunc(lead.Earlier, func(e shift.Earlier) bool {
@@ -192,10 +194,9 @@ func TestTooManySamples(t *testing.T) {
 		l.rollups = append(l.rollups, one)
 	}
 	read, reads := l.rollups, 0
-	access, _ := l.access(store.Scope{})(nil)
 	q := store.RollupQuery{Since: released.Add(-24 * time.Hour), Until: released}
 	counted := &halving{learner: l, read: read, reads: &reads}
-	access = store.NewGate(counted, store.Whole).For(store.Scope{})
+	access := store.NewGate(counted, store.Whole).For(store.Scope{})
 	got, err := computed(t.Context(), access, q, "", released)
 	if err != nil || got.Incomplete == "" || !got.Since.Equal(released.Add(-12*time.Hour)) || reads != 2 {
 		t.Errorf("%v %+v after %d reads", err, got, reads)

@@ -89,21 +89,28 @@ func (*learned) covers(last *shift.Report, q store.RollupQuery) bool {
 	return last.Until.Sub(last.Since) == q.Until.Sub(q.Since) && q.Until.Sub(last.Until) < slack
 }
 
-// Regressions returns the report about a range of time.
-func (s *Server) Regressions(ctx context.Context, access store.Access, since, until time.Time) (*shift.Report, error) {
-	return computed(ctx, access, store.RollupQuery{Since: since, Until: until}, "", until)
+// Learned is what a report is computed from: a store.Access, or a store.Reader without a scope.
+type Learned interface {
+	Rollups(ctx context.Context, q store.RollupQuery) iter.Seq2[sample.Rollup, error]
+	List(ctx context.Context, q store.Query) (*store.Page, error)
+}
+
+// Regressions returns the report about a range of time. It is for the server itself: it takes no place among the
+// questions of callers.
+func Regressions(ctx context.Context, from Learned, since, until time.Time) (*shift.Report, error) {
+	return computed(ctx, from, store.RollupQuery{Since: since, Until: until, Now: until, Own: true}, "", until)
 }
 
 // computed returns the report about the samples of a query, as the caller may see them. Since bounds the shifts, and as
 // much time before it the samples.
 func computed(
-	ctx context.Context, access store.Access, q store.RollupQuery, workload string, now time.Time,
+	ctx context.Context, from Learned, q store.RollupQuery, workload string, now time.Time,
 ) (*shift.Report, error) {
 	incomplete := ""
 	for since := q.Since; ; since = q.Until.Add(-q.Until.Sub(since) / 2) {
 		q.Since = since.Add(-q.Until.Sub(since))
 		read := reading{owners: map[owner]int{}}
-		found := regression.Find(read.samples(ctx, access, q, workload), regression.Options{Now: now, Since: since})
+		found := regression.Find(read.samples(ctx, from, q, workload), regression.Options{Now: now, Since: since})
 		switch {
 		case read.err != nil:
 			return nil, read.err
@@ -113,7 +120,7 @@ func computed(
 		}
 		out := shift.Of(&found, now, since, q.Until)
 		out.Short, out.Incomplete = read.short(), cmp.Or(out.Incomplete, incomplete)
-		return out, name(ctx, access, out)
+		return out, name(ctx, from, out)
 	}
 }
 
@@ -130,10 +137,10 @@ type owner struct{ cluster, namespace, workload, kind, verb string }
 
 // samples yields the rollups of a query. It stops at an error, and beyond maxRollups.
 func (r *reading) samples(
-	ctx context.Context, access store.Access, q store.RollupQuery, workload string,
+	ctx context.Context, from Learned, q store.RollupQuery, workload string,
 ) iter.Seq[sample.Rollup] {
 	return func(yield func(sample.Rollup) bool) {
-		for one, err := range access.Rollups(ctx, q) {
+		for one, err := range from.Rollups(ctx, q) {
 			if err != nil {
 				r.err = err
 				return
@@ -169,7 +176,7 @@ func (r *reading) short() int {
 }
 
 // name completes the changes of a report from their traces. A forgotten trace has its ID only.
-func name(ctx context.Context, access store.Access, r *shift.Report) error {
+func name(ctx context.Context, from Learned, r *shift.Report) error {
 	var ids []trace.TraceID
 	for i := range r.Shifts {
 		if id := traceOf(r.Shifts[i].Change); id.IsValid() && !slices.Contains(ids, id) {
@@ -177,7 +184,7 @@ func name(ctx context.Context, access store.Access, r *shift.Report) error {
 		}
 	}
 	for some := range slices.Chunk(ids, store.DefaultPage) {
-		page, err := access.List(ctx, store.Query{IDs: some, Limit: len(some)})
+		page, err := from.List(ctx, store.Query{IDs: some, Limit: len(some)})
 		if err != nil {
 			return err
 		}

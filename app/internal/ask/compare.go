@@ -43,6 +43,11 @@ type Compare struct {
 // minTrace is the smallest number of digits of a trace ID.
 const minTrace = 8
 
+// AreTraces reports whether all arguments are trace IDs, or the beginnings of some.
+func AreTraces(args []string) bool {
+	return !slices.ContainsFunc(args, func(arg string) bool { return !isTrace(arg) })
+}
+
 // isTrace reports whether an argument is a trace ID, or the beginning of one.
 func isTrace(arg string) bool {
 	return len(arg) >= minTrace && len(arg) <= 32 && strings.Trim(strings.ToLower(arg), "0123456789abcdef") == ""
@@ -68,7 +73,9 @@ func (c *Compare) Validate() error {
 	case len(c.Names) == 0 && c.Where == "":
 		return errors.New("nothing to compare: give two traces, two objects, one object, or a question with --where")
 	case len(c.Names) == 0 && c.And == "" && !times && c.Change == "":
-		return errors.New("nothing to compare with: give a second question with --and, or a time with --before and --after")
+		return errors.New(
+			"nothing to compare with: give a second question with --and, or a time with --before and --after",
+		)
 	}
 	traces := 0
 	for _, name := range c.Names {
@@ -79,7 +86,9 @@ func (c *Compare) Validate() error {
 		}
 	}
 	if traces == 1 {
-		return errors.New("a trace goes with another trace, and an object with another object: lifeline ls lists traces")
+		return errors.New(
+			"a trace goes with another trace, and an object with another object: lifeline ls lists traces",
+		)
 	}
 	if traces == 2 && c.Since+c.Until != "" {
 		return errors.New("--since and --until bound sets of lifecycles: two traces have none")
@@ -186,7 +195,10 @@ var workloads = []object.Kind{
 
 // workloadOf returns an object as the field workload has it, if it is of a kind with Pods.
 func workloadOf(o object.Ref) (string, bool) {
-	is := slices.ContainsFunc(workloads, func(k object.Kind) bool { return k.Group == o.Group && k.Kind == o.Kind.Kind })
+	is := slices.ContainsFunc(
+		workloads,
+		func(k object.Kind) bool { return k.Group == o.Group && k.Kind == o.Kind.Kind },
+	)
 	return o.Kind.Kind + "/" + o.Name, is
 }
 

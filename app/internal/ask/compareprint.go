@@ -151,8 +151,16 @@ func ratioOf(t *api.ComparedRow, format string) string {
 // verdict is the sentence about two sets.
 func (p *comparisonText) verdict() string {
 	t := &p.found.Total
-	lengths := fmt.Sprintf("%s → %s%s, %s%s", render.Duration(time.Duration(t.A.Length)),
-		render.Duration(time.Duration(t.B.Length)), ratioOf(t, " (%s)"), shifts.Signed(t.Difference), intervalOf(t, " (95 %%: %s)"))
+	lengths := fmt.Sprintf(
+		"%s → %s%s, %s%s",
+		render.Duration(time.Duration(t.A.Length)),
+		render.Duration(
+			time.Duration(t.B.Length),
+		),
+		ratioOf(t, " (%s)"),
+		shifts.Signed(t.Difference),
+		intervalOf(t, " (95 %%: %s)"),
+	)
 	switch t.Verdict {
 	case api.VerdictSlower:
 		return "B is slower than A, by more than chance: " + lengths + p.most() + "."
@@ -191,7 +199,11 @@ func (p *comparisonText) most() string {
 	if best == nil || t.Difference == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %.0f %% of it in %s", 100*float64(best.Difference)/float64(t.Difference), cli.Shown(best.Phase))
+	return fmt.Sprintf(
+		"; %.0f %% of it in %s",
+		100*float64(best.Difference)/float64(t.Difference),
+		cli.Shown(best.Phase),
+	)
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
@@ -273,7 +285,11 @@ func (p *comparisonText) differences() []string {
 	for i := range p.found.Differences[:min(len(p.found.Differences), most)] {
 		d := &p.found.Differences[i]
 		table = append(table, []string{
-			cli.Shown(shifts.Word(d.Attribute)), p.values(d.A, p.found.A.Count, values), p.values(d.B, p.found.B.Count, values),
+			cli.Shown(
+				shifts.Word(d.Attribute),
+			),
+			p.values(d.A, p.found.A.Count, values),
+			p.values(d.B, p.found.B.Count, values),
 		})
 	}
 	lines := aligned(table, 0, 0)
@@ -314,7 +330,9 @@ func (p *comparisonText) remarks() {
 		p.Say("%s not shown: -o wide shows more", are(n, "difference"))
 	}
 	if p.found.A.More || p.found.B.More {
-		p.Say("more lifecycles match than are read for one comparison: a shorter time with --since and --until reads all")
+		p.Say(
+			"more lifecycles match than are read for one comparison: a shorter time with --since and --until reads all",
+		)
 	}
 }
 

@@ -127,7 +127,7 @@ func (r *Regressions) headline(found *shifts.Report, groups []shifts.Group) []st
 		short = fmt.Sprintf("%s too few samples: %d before and %d after a shift are needed.",
 			have(found.Short, "workload"), found.Least, found.Least)
 	}
-	text := ""
+	var text string
 	switch {
 	case len(groups) > 0:
 		text = plural(len(groups), "regression")

@@ -51,7 +51,13 @@ func reported(all ...shifts.Shift) *shifts.Report {
 		all = []shifts.Shift{}
 	}
 	return &shifts.Report{
-		AsOf: asked, Since: asked.Add(-720 * time.Hour), Until: asked, Series: 214, Samples: 8412, Least: 8, Shifts: all,
+		AsOf:    asked,
+		Since:   asked.Add(-720 * time.Hour),
+		Until:   asked,
+		Series:  214,
+		Samples: 8412,
+		Least:   8,
+		Shifts:  all,
 	}
 }
 
@@ -71,8 +77,15 @@ func TestRegressionsGolden(t *testing.T) {
 		s.Earlier = []shifts.Earlier{
 			{Cause: *release, Relation: "workload"},
 			{Cause: problem.Cause{
-				TraceID: "00f067aa0ba902b7", Start: asked.Add(-52 * time.Hour), Who: "bob", Verb: "update",
-				Object: &object.Ref{Kind: object.Kind{Kind: "Node"}, Name: "node-3"}, Edits: []string{"label zone a → b"},
+				TraceID: "00f067aa0ba902b7",
+				Start:   asked.Add(-52 * time.Hour),
+				Who:     "bob",
+				Verb:    "update",
+				Object: &object.Ref{
+					Kind: object.Kind{Kind: "Node"},
+					Name: "node-3",
+				},
+				Edits: []string{"label zone a → b"},
 			}, Relation: "node node-3"},
 		}
 	})
@@ -82,7 +95,7 @@ func TestRegressionsGolden(t *testing.T) {
 		of     Regressions
 		report *shifts.Report
 	}{
-		"regressions": {"one cause for several phases, and for several workloads", cli.OutputTable, Regressions{}, reported(
+		"regressions": {"one cause of several phases and workloads", cli.OutputTable, Regressions{}, reported(
 			slowdown("Deployment/web", "total", 50, 4000, 7600, began(release)),
 			slowdown("Deployment/web", "pull", 50, 1200, 4800, began(release),
 				because(0.97, shifts.Value{Attribute: "image", Value: "registry.example.com/shop/web:2"})),
@@ -95,9 +108,11 @@ func TestRegressionsGolden(t *testing.T) {
 			slowdown("", "sandbox", 9, 300, 900, node, func(s *shifts.Shift) {
 				s.Namespace, s.Attribute = "", &shifts.Value{Attribute: "node", Value: "node-3"}
 			}),
-			slowdown("", "total", 9, 300, 500, func(s *shifts.Shift) { s.Namespace, s.Kind = "data", "PersistentVolumeClaim" }),
+			slowdown("", "total", 9, 300, 500, func(s *shifts.Shift) {
+				s.Namespace, s.Kind = "data", "PersistentVolumeClaim"
+			}),
 		)},
-		"regressions-namespace": {"names without their namespace", cli.OutputTable, Regressions{Namespace: "shop"}, reported(
+		"regressions-namespace": {"names without theirs", cli.OutputTable, Regressions{Namespace: "shop"}, reported(
 			slowdown("Deployment/web", "pull", 50, 1200, 4800, began(release)),
 			slowdown("Job/import", "run", 50, 60_000, 150_000, func(s *shifts.Shift) { s.Verb = "update" }),
 		)},
@@ -105,7 +120,7 @@ func TestRegressionsGolden(t *testing.T) {
 			slowdown("Deployment/web", "total", 50, 4000, 7600, began(release)),
 			slowdown("Deployment/web", "pull", 50, 1200, 4800, began(release), registry),
 		)},
-		"regressions-all": {"both directions, and what has ended", cli.OutputTable, Regressions{Faster: true, Ended: true}, reported(
+		"regressions-all": {"also the others", cli.OutputTable, Regressions{Faster: true, Ended: true}, reported(
 			slowdown("Deployment/web", "pull", 50, 4800, 1200),
 			slowdown("Deployment/cart", "pull", 300, 1200, 4800, func(s *shifts.Shift) { s.Ended = true }),
 		)},
@@ -115,8 +130,10 @@ func TestRegressionsGolden(t *testing.T) {
 		"regressions-of-none": {"nothing changed before it", cli.OutputTable, Regressions{
 			Name: "deploy/web", Namespace: "shop",
 		}, reported(slowdown("Deployment/web", "pull", 50, 1200, 4800))},
-		"regressions-good":    {"a good day", cli.OutputTable, Regressions{}, reported()},
-		"regressions-few":     {"too few samples", cli.OutputTable, Regressions{Name: "deploy/web", Namespace: "shop"}, few},
+		"regressions-good": {"a good day", cli.OutputTable, Regressions{}, reported()},
+		"regressions-few": {
+			"too few samples", cli.OutputTable, Regressions{Name: "deploy/web", Namespace: "shop"}, few,
+		},
 		"regressions-nothing": {"no samples", cli.OutputTable, Regressions{}, none},
 		"regressions-hostile": {"texts of a cluster", cli.OutputTable, Regressions{}, hostile},
 		"regressions-json":    {"as the API has it", cli.OutputJSON, Regressions{}, reported(detailed)},

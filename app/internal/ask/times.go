@@ -41,8 +41,12 @@ func clockTime(flag, text string, now time.Time) (time.Time, error) {
 	}
 	at, err := timestamp.ParseMoment(text, now)
 	if err != nil {
-		return at, fmt.Errorf("%s %q: it must be a time, such as 12:00, \"2026-03-01 12:00\" or 2026-03-01T12:00:00Z, or "+
-			"a duration back from now, such as 90m or 1d", flag, text)
+		return at, fmt.Errorf(
+			"%s %q: it must be a time, such as 12:00, \"2026-03-01 12:00\" or 2026-03-01T12:00:00Z, or "+
+				"a duration back from now, such as 90m or 1d",
+			flag,
+			text,
+		)
 	}
 	return at, nil
 }

@@ -146,9 +146,14 @@ func (v *validator) noticeReceiver(path *field.Path, c *NoticeReceiverConfigurat
 			v.invalid(at, value, "must not be with format "+c.Format+": nothing would end its alert")
 		}
 	})
-	if types := c.TypesOrDefault(); (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) && !paired(types) {
-		v.invalid(path.Child("types"), "…", "must have problem.started and problem.resolved, or regression.started and "+
-			"regression.ended, with format "+c.Format+": an alert needs its end")
+	if types := c.TypesOrDefault(); (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) &&
+		!paired(types) {
+		v.invalid(
+			path.Child("types"),
+			"…",
+			"must have problem.started and problem.resolved, or regression.started and "+
+				"regression.ended, with format "+c.Format+": an alert needs its end",
+		)
 	}
 	v.each(path.Child("namespaces"), c.Namespaces, func(at *field.Path, value string) {
 		if len(validation.IsDNS1123Label(value)) > 0 {

@@ -42,7 +42,8 @@ func TestValidate(t *testing.T) {
 				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined " +
 				"joining.window " +
 				"retention.age retention.rollups retention.size otlp.messages otlp.outbox.maxAge " +
-				"otlp.outbox.maxSpans notices.after regressions.period regressions.interval replicas.mode replicas.name " +
+				"otlp.outbox.maxSpans notices.after " +
+				"regressions.period regressions.interval replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
 		},
 		"Addresses": {
@@ -155,10 +156,14 @@ func TestValidate(t *testing.T) {
 		"NoticesOfRegressions": {
 			"an alert needs its end", noticesTo(
 				NoticeReceiverConfiguration{
-					Format: NoticesPagerDuty, TokenFile: "/key", Types: []string{NoticeRegressionStarted, NoticeRegressionEnded},
+					Format:    NoticesPagerDuty,
+					TokenFile: "/key",
+					Types:     []string{NoticeRegressionStarted, NoticeRegressionEnded},
 				},
 				NoticeReceiverConfiguration{
-					Format: NoticesAlertmanager, URL: "http://a", Types: []string{NoticeRegressionStarted, NoticeProblemStarted},
+					Format: NoticesAlertmanager,
+					URL:    "http://a",
+					Types:  []string{NoticeRegressionStarted, NoticeProblemStarted},
 				},
 				NoticeReceiverConfiguration{URLFile: "/url", Types: []string{NoticeRegressionStarted}},
 				NoticeReceiverConfiguration{
@@ -312,7 +317,11 @@ func TestValidate(t *testing.T) {
 		"Joining": {"", func(c *ServerConfiguration) {
 			c.Joining = JoiningConfiguration{Mode: JoinLink, Unjoined: "keep", Window: duration(time.Second)}
 		}, "joining.unjoined joining.window"},
-		"Aftermath":  {"", func(c *ServerConfiguration) { c.Engine.Aftermath = duration(25 * time.Hour) }, "engine.aftermath"},
+		"Aftermath": {
+			"",
+			func(c *ServerConfiguration) { c.Engine.Aftermath = duration(25 * time.Hour) },
+			"engine.aftermath",
+		},
 		"Patience":   {"", func(c *ServerConfiguration) { c.Engine.Patience = c.Engine.Settle }, "engine.settle"},
 		"NoPatience": {"", func(c *ServerConfiguration) { c.Engine.Patience = duration(-1) }, "engine.patience"},
 		"Rate": {

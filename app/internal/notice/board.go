@@ -78,8 +78,11 @@ func NewBoard(receivers []Receiver, data []byte) (*Board, error) {
 	b := &Board{}
 	for _, r := range receivers {
 		b.receivers = append(b.receivers, &receiver{
-			Receiver: r, told: map[string]*told{}, slower: map[string]*toldSlower{}, worse: map[trace.TraceID]time.Time{},
-			wake: make(chan struct{}, 1),
+			Receiver: r,
+			told:     map[string]*told{},
+			slower:   map[string]*toldSlower{},
+			worse:    map[trace.TraceID]time.Time{},
+			wake:     make(chan struct{}, 1),
 		})
 	}
 	if len(data) == 0 {

@@ -52,7 +52,8 @@ func slackMessage(n *Notice, o *origin) ([]byte, error) {
 	}
 	var notes []string
 	for _, note := range []struct{ name, text string }{
-		{"", n.subject()}, {"since ", n.age()}, {"", n.Category}, {"problem ", n.Problem}, {"regression ", n.Regression},
+		{"", n.subject()}, {"since ", n.age()}, {"", n.Category}, {"problem ", n.Problem},
+		{"regression ", n.Regression},
 	} {
 		if note.text != "" {
 			notes = append(notes, note.name+slackEscape(note.text, maxSlackText))

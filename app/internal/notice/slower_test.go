@@ -90,7 +90,10 @@ func TestRegressions(t *testing.T) {
 			{at: 9, report: report(slow("web", hours(8))), want: "ended web, started web"},
 		},
 		"one cause of several": {
-			{at: 2, report: report(slow("web", hours(1), registry), slow("api", hours(1), registry)), want: "started api"},
+			{
+				at: 2, report: report(slow("web", hours(1), registry), slow("api", hours(1), registry)),
+				want: "started api",
+			},
 			{at: 3, report: report(slow("web", hours(1), registry), slow("db", hours(2), registry))},
 			{at: 4, report: report(slow("db", hours(2), registry))},
 			{at: 5, report: report(slow("db", hours(2), registry, gone)), want: "ended api"},

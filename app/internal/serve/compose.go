@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/kubeapi"
@@ -166,7 +167,7 @@ func (s *server) compose(
 	regressing := &regressing{
 		settings: s.settings, now: now, wait: pauseFor, log: s.log,
 		compute: func(ctx context.Context, since, until time.Time) (*shift.Report, error) {
-			return answers.Regressions(ctx, all, since, until)
+			return api.Regressions(ctx, storage.view, since, until)
 		},
 		publish: func(r *shift.Report) {
 			s.slower.Store(r)

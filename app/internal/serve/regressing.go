@@ -44,10 +44,12 @@ func (r *regressing) run(ctx context.Context) error {
 	pause := firstReport
 	for {
 		r.wait(ctx, pause)
-		if ctx.Err() != nil {
+		select {
+		case <-ctx.Done():
 			return nil
+		default:
+			pause = r.next(ctx)
 		}
-		pause = r.next(ctx)
 	}
 }
 

@@ -59,7 +59,14 @@ func TestRegressing(t *testing.T) {
 	} {
 		step.set()
 		if pause := r.next(t.Context()); pause != step.pause || len(published) != step.count {
-			t.Errorf("%s: pause %s, %d reports, want %s and %d", step.name, pause, len(published), step.pause, step.count)
+			t.Errorf(
+				"%s: pause %s, %d reports, want %s and %d",
+				step.name,
+				pause,
+				len(published),
+				step.pause,
+				step.count,
+			)
 		}
 	}
 	if published[3] != nil {

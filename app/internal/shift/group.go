@@ -27,7 +27,9 @@ type Group struct {
 }
 
 // All returns all shifts of the group.
-func (g *Group) All() []*Shift { return slices.Concat([]*Shift{g.Lead}, g.Also, g.Others, g.Near, g.Rest) }
+func (g *Group) All() []*Shift {
+	return slices.Concat([]*Shift{g.Lead}, g.Also, g.Others, g.Near, g.Rest)
+}
 
 // startup is the phase that has all others of a Pod before readiness.
 const startup = "startup"
@@ -131,9 +133,9 @@ func ahead(a, b *Shift) bool {
 	return worse(a, b) < 0
 }
 
-// unit returns the first group of the shifts of one workload, and the other shifts. The most special phase with at least
-// half of the greatest effect leads: total and startup have the others within them, and a Deployment has its Pods. The
-// others of the group began at about the same time, or have the same cause.
+// unit returns the first group of the shifts of one workload, and the other shifts. The most special phase with at
+// least half of the greatest effect leads: total and startup have the others within them, and a Deployment has its
+// Pods. The others of the group began at about the same time, or have the same cause.
 func unit(all []*Shift) (g *Group, rest []*Shift) {
 	slices.SortFunc(all, func(a, b *Shift) int { return cmp.Or(cmp.Compare(level(a), level(b)), worse(a, b)) })
 	lead := all[0]

@@ -36,13 +36,27 @@ func Of(r *regression.Report, asOf, since, until time.Time) *Report {
 
 func shiftOf(r *regression.Regression) Shift {
 	s := Shift{
-		Cluster: bounded(r.Series.Cluster), Namespace: bounded(r.Series.Namespace), Workload: bounded(r.Series.Workload),
-		Kind: bounded(r.Series.Kind), Verb: bounded(r.Series.Verb), Phase: bounded(r.Series.Phase),
-		Faster: r.Faster, Ended: r.Ended, Drift: r.Drift, By: bounded(r.By), Since: r.Since.UTC(),
-		Before: Side{r.Before.Count, timestamp.Seconds(r.Before.Median)},
-		After:  Side{r.After.Count, timestamp.Seconds(r.After.Median)},
-		Effect: timestamp.Seconds(r.Effect), Low: timestamp.Seconds(r.Low), High: timestamp.Seconds(r.High),
-		Ratio: r.Ratio, P: r.P, Factors: []Factor{},
+		Cluster: bounded(
+			r.Series.Cluster,
+		),
+		Namespace: bounded(r.Series.Namespace),
+		Workload:  bounded(r.Series.Workload),
+		Kind:      bounded(r.Series.Kind),
+		Verb:      bounded(r.Series.Verb),
+		Phase:     bounded(r.Series.Phase),
+		Faster:    r.Faster,
+		Ended:     r.Ended,
+		Drift:     r.Drift,
+		By:        bounded(r.By),
+		Since:     r.Since.UTC(),
+		Before:    Side{r.Before.Count, timestamp.Seconds(r.Before.Median)},
+		After:     Side{r.After.Count, timestamp.Seconds(r.After.Median)},
+		Effect:    timestamp.Seconds(r.Effect),
+		Low:       timestamp.Seconds(r.Low),
+		High:      timestamp.Seconds(r.High),
+		Ratio:     r.Ratio,
+		P:         r.P,
+		Factors:   []Factor{},
 	}
 	if !r.Until.IsZero() {
 		until := r.Until.UTC()

@@ -47,7 +47,10 @@ func TestGroups(t *testing.T) {
 	}{
 		"none": {nil, nil},
 		"the special phase leads": {
-			[]Shift{slower("Deployment/web", "total", 5), slower("Deployment/web", "pull", 4), slower("Deployment/web", "startup", 5)},
+			[]Shift{
+				slower("Deployment/web", "total", 5), slower("Deployment/web", "pull", 4),
+				slower("Deployment/web", "startup", 5),
+			},
 			[][]string{{"Deployment/web pull", "Deployment/web startup", "Deployment/web total"}},
 		},
 		"a small part does not lead": {
@@ -63,7 +66,8 @@ func TestGroups(t *testing.T) {
 		},
 		"a Deployment with its Pods": {
 			[]Shift{
-				slower("Deployment/web", "pull", 4), slower("Deployment/web", "total", 12, func(s *Shift) { s.Kind = "Deployment" }),
+				slower("Deployment/web", "pull", 4),
+				slower("Deployment/web", "total", 12, func(s *Shift) { s.Kind = "Deployment" }),
 			},
 			[][]string{{"Deployment/web pull", "Deployment/web total"}},
 		},
@@ -89,7 +93,9 @@ func TestGroups(t *testing.T) {
 		"nodes and zones at one time": {
 			[]Shift{
 				slower("", "pull", 9, ofNode), slower("", "pull", 2, func(s *Shift) { s.Attribute = &zone }),
-				slower("", "pull", 1, func(s *Shift) { s.Attribute, s.Since = &Value{"zone", "c"}, noon.Add(99*time.Hour) }),
+				slower("", "pull", 1, func(s *Shift) {
+					s.Attribute, s.Since = &Value{"zone", "c"}, noon.Add(99*time.Hour)
+				}),
 			},
 			[][]string{{" pull", " pull"}, {" pull"}},
 		},
@@ -103,7 +109,8 @@ func TestGroups(t *testing.T) {
 		},
 		"many small ones are worse": {
 			[]Shift{
-				slower("Deployment/a", "pull", 3), slower("Deployment/b", "pull", 2, by("x")), slower("Deployment/c", "pull", 2, by("x")),
+				slower("Deployment/a", "pull", 3), slower("Deployment/b", "pull", 2, by("x")),
+				slower("Deployment/c", "pull", 2, by("x")),
 			},
 			[][]string{{"Deployment/b pull", "Deployment/c pull"}, {"Deployment/a pull"}},
 		},
@@ -125,23 +132,62 @@ func TestGroups(t *testing.T) {
 func TestOf(t *testing.T) {
 	id := trace.TraceID{1}
 	got := Of(&regression.Report{Series: 3, Samples: 40, Regressions: []regression.Regression{
-		{Series: regression.Series{Kind: "Pod", Phase: "pull", Attribute: sample.Attribute{Name: "node", Value: "n3"}}, Effect: time.Second},
 		{
-			Series: regression.Series{Namespace: "shop", Workload: "Deployment/web", Kind: "Pod", Verb: "create", Phase: "pull"},
-			Since:  noon, Until: noon.Add(time.Hour), Ended: true, Change: id, Ratio: 4, P: 0.001,
-			Before: regression.Side{Count: 41, Median: time.Second}, After: regression.Side{Count: 18, Median: 4 * time.Second},
-			Effect: 3 * time.Second, Low: 2 * time.Second, High: 4 * time.Second,
-			Factors: []regression.Factor{{Values: []sample.Attribute{{Name: "image", Value: "web:2"}}, Share: 1, With: 18, New: true}},
+			Series: regression.Series{
+				Kind:      "Pod",
+				Phase:     "pull",
+				Attribute: sample.Attribute{Name: "node", Value: "n3"},
+			},
+			Effect: time.Second,
+		},
+		{
+			Series: regression.Series{
+				Namespace: "shop",
+				Workload:  "Deployment/web",
+				Kind:      "Pod",
+				Verb:      "create",
+				Phase:     "pull",
+			},
+			Since:  noon,
+			Until:  noon.Add(time.Hour),
+			Ended:  true,
+			Change: id,
+			Ratio:  4,
+			P:      0.001,
+			Before: regression.Side{
+				Count:  41,
+				Median: time.Second,
+			},
+			After:  regression.Side{Count: 18, Median: 4 * time.Second},
+			Effect: 3 * time.Second,
+			Low:    2 * time.Second,
+			High:   4 * time.Second,
+			Factors: []regression.Factor{
+				{Values: []sample.Attribute{{Name: "image", Value: "web:2"}}, Share: 1, With: 18, New: true},
+			},
 		},
 	}}, noon, noon, noon)
 	const second = timestamp.Seconds(time.Second)
 	until := noon.Add(time.Hour)
 	want := []Shift{
 		{
-			Namespace: "shop", Workload: "Deployment/web", Kind: "Pod", Verb: "create", Phase: "pull", Since: noon, Until: &until,
-			Ended: true, Change: &problem.Cause{TraceID: id.String()}, Ratio: 4, P: 0.001, Effect: 3 * second, Low: 2 * second,
-			High: 4 * second, Before: Side{41, second}, After: Side{18, 4 * second},
-			Factors: []Factor{{Values: []Value{{"image", "web:2"}}, Share: 1, With: 18, New: true}},
+			Namespace: "shop",
+			Workload:  "Deployment/web",
+			Kind:      "Pod",
+			Verb:      "create",
+			Phase:     "pull",
+			Since:     noon,
+			Until:     &until,
+			Ended:     true,
+			Change:    &problem.Cause{TraceID: id.String()},
+			Ratio:     4,
+			P:         0.001,
+			Effect:    3 * second,
+			Low:       2 * second,
+			High:      4 * second,
+			Before:    Side{41, second},
+			After:     Side{18, 4 * second},
+			Factors:   []Factor{{Values: []Value{{"image", "web:2"}}, Share: 1, With: 18, New: true}},
 		},
 		{Kind: "Pod", Phase: "pull", Attribute: &Value{"node", "n3"}, Effect: second, Factors: []Factor{}},
 	}

@@ -148,7 +148,13 @@ func (f *Factor) text(further bool) string {
 	case f.New:
 		text += ", new with it"
 	}
-	return fmt.Sprintf("%s (%.0f %% of it; %s with, %d without).", text, 100*f.Share, counted(f.With, "object"), f.Without)
+	return fmt.Sprintf(
+		"%s (%.0f %% of it; %s with, %d without).",
+		text,
+		100*f.Share,
+		counted(f.With, "object"),
+		f.Without,
+	)
 }
 
 // alternatives joins names: "a, b or c".
@@ -161,8 +167,13 @@ func alternatives(names []string) string {
 
 // words are the attributes in words.
 var words = map[string]string{
-	sample.InstanceType: "machine type", sample.StorageClass: "storage class", sample.Kubelet: "kubelet version",
-	sample.Changed: "change of", sample.NodePool: "node pool", sample.Runtime: "container runtime", sample.Scheduler: "scheduler profile",
+	sample.InstanceType: "machine type",
+	sample.StorageClass: "storage class",
+	sample.Kubelet:      "kubelet version",
+	sample.Changed:      "change of",
+	sample.NodePool:     "node pool",
+	sample.Runtime:      "container runtime",
+	sample.Scheduler:    "scheduler profile",
 }
 
 // Word returns an attribute in words.

@@ -18,9 +18,10 @@ func TestNodeAttributes(t *testing.T) {
 		"unknown": {nil, ""},
 		"nothing": {&observation.Node{ProviderID: "aws:///i-1"}, ""},
 		"all": {
-			&observation.Node{Region: "eu", Zone: "eu-a", InstanceType: "m7i.large", Runtime: "containerd://2.3.7"},
+			&observation.Node{Region: "eu", Zone: "eu-a", InstanceType: "m7i.large", Runtime: "containerd://2.3.7",
+				Kubelet: "v1.36.2", Pool: "spot"},
 			"cloud.availability_zone=eu-a cloud.region=eu host.type=m7i.large container.runtime.name=containerd " +
-				"container.runtime.version=2.3.7",
+				"container.runtime.version=2.3.7 lifeline.node.kubelet=v1.36.2 lifeline.node.pool=spot",
 		},
 		"a runtime without a version": {&observation.Node{Runtime: "cri-o"}, "container.runtime.name=cri-o"},
 		"a version without a runtime": {&observation.Node{Runtime: "://1"}, "container.runtime.version=1"},

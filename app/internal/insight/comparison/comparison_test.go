@@ -22,7 +22,8 @@ import (
 func rollout(image, node, author string, pulled, ready int) *span.Trace {
 	b := spantest.New(image + node)
 	root := b.Add(nil, "reconcile Deployment", "", spantest.Ref("apps", "Deployment", "web"), 0, ready+10)
-	root.Attributes = append(root.Attributes, span.KeyActorUser.String(author), span.KeyEdits.StringSlice([]string{"image → " + image}))
+	root.Attributes = append(root.Attributes, span.KeyActorUser.String(author),
+		span.KeyEdits.StringSlice([]string{"image → " + image}))
 	pod := b.Add(root, "reconcile Pod", "", spantest.Ref("", "Pod", "web-1"), 10, ready)
 	pod.Attributes = append(pod.Attributes, span.KeyKubelet.String("v1.37."+node[1:]), span.KeyCPU.Int(250))
 	pod.Facts = &span.Facts{Pod: &span.PodFacts{Images: []string{image}, Node: node, Zone: "z1"}}

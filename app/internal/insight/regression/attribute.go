@@ -20,7 +20,7 @@ const (
 	// on each side of a shift.
 	mostPeers, peerSamples = 96, 384
 	// near is the number of samples by which the place of a split is uncertain.
-	near = 3
+	near = 4
 	// candidates is the largest number of explanations that are tested for one shift.
 	candidates = 64
 	// fewest is the smallest number of samples of another workload before the shift.
@@ -48,6 +48,8 @@ type scene struct {
 	of *shift
 	// before are own objects only.
 	before, after []object
+	// unsure has the records next to the split, on both sides.
+	unsure map[int32]bool
 }
 
 // candidate is one explanation under test.
@@ -65,6 +67,7 @@ type candidate struct {
 // scene collects the objects of a shift.
 func (h *history) scene(of *shift, peers []*series) *scene {
 	c := &scene{history: h, of: of}
+	c.unsure = c.uncertain()
 	from := max(of.before.from, of.before.to-ownSamples)
 	to := min(of.after.to, of.after.from+ownSamples)
 	start, turn, end := of.records[from], of.records[of.after.from], of.records[to-1]
@@ -166,7 +169,6 @@ func (c *scene) frequent() []int32 {
 // further images, and are as slow.
 func (c *scene) later() []candidate {
 	turn := c.of.records[c.of.after.from]
-	uncertain := c.uncertain()
 	known := map[int32]bool{}
 	type begin struct {
 		value, record int32
@@ -175,12 +177,12 @@ func (c *scene) later() []candidate {
 	for _, objects := range [][]object{c.before, c.after} {
 		for i := range objects {
 			o := &objects[i]
-			if !o.own || o.record > turn && !uncertain[o.record] {
+			if !o.own || o.record > turn && !c.unsure[o.record] {
 				continue
 			}
 			c.eachFamily(o, func(value int32, family string) {
 				switch b, has := begins[family]; {
-				case !uncertain[o.record]:
+				case !c.unsure[o.record]:
 					known[value] = true
 				case !known[value] && (!has || b.record < turn && b.record < o.record):
 					begins[family] = begin{value, o.record}
@@ -244,8 +246,7 @@ func (c *scene) eachFamily(o *object, yield func(value int32, family string)) {
 	}
 }
 
-// weigh measures an explanation, and reports whether the objects agree with it: those with the values shift, and those
-// without them do not. Values that were there before the shift need other workloads as evidence.
+// weigh measures an explanation, and reports whether the objects agree with it.
 func (c *scene) weigh(next *candidate, inside func(*object) bool) bool {
 	var own, ownWithout, with, without, former []float64
 	next.inside = make([]bool, 0, len(c.before)+len(c.after))
@@ -263,6 +264,7 @@ func (c *scene) weigh(next *candidate, inside func(*object) bool) bool {
 		is := inside(o)
 		next.inside = append(next.inside, is)
 		switch {
+		case o.own && c.unsure[o.record]: // it may be from before the shift
 		case is && o.own:
 			own = append(own, o.log)
 		case is:
@@ -275,18 +277,8 @@ func (c *scene) weigh(next *candidate, inside func(*object) bool) bool {
 	}
 	next.With, next.Without = len(own)+len(with), len(ownWithout)+len(without)
 	next.New = len(own) > 0 && 10*formerWith <= len(former) && 2*len(ownWithout) <= len(own)
-	const enough = statistic.Enough
-	peersShift := len(with) >= enough && c.shifted(with)
-	peersStay := len(without) >= enough && !c.half(without)
-	switch {
-	case len(with) >= enough && !peersShift, len(without) >= enough && c.shifted(without):
-		return false
-	case len(ownWithout) >= fewest && c.half(ownWithout):
-		return false
-	case next.New, peersShift && peersStay, len(ownWithout) >= enough && len(own) >= enough && c.shifted(own):
-	case c.of.attribute >= 0 && peersStay && len(own) >= enough && c.half(own):
-		// The series of an attribute is evidence of its own: its objects were compared with others.
-	default:
+	if c.of.attribute >= 0 && !c.relative(next.New, own, with, without) ||
+		c.of.attribute < 0 && !c.absolute(next.New, own, ownWithout, with, without) {
 		return false
 	}
 	next.Share = 1
@@ -297,8 +289,8 @@ func (c *scene) weigh(next *candidate, inside func(*object) bool) bool {
 	if len(reference) >= fewest {
 		next.Share = min(max(1-middle(reference)/c.of.log, 0), 1)
 	}
-	next.score = explained(append(slices.Clone(own), with...), append(slices.Clone(ownWithout), without...), c.of.log)
-	a, b := append(own, with...), append(ownWithout, without...)
+	a, b := slices.Concat(own, with), slices.Concat(ownWithout, without)
+	next.score = explained(a, b, c.of.log)
 	if next.New {
 		b = append(b, former...)
 	}
@@ -306,6 +298,34 @@ func (c *scene) weigh(next *candidate, inside func(*object) bool) bool {
 	slices.Sort(b)
 	next.P = statistic.Test(a, b)
 	return true
+}
+
+// absolute reports whether values explain the shift of a workload: objects with them shift, and those without them do
+// not. Values from before the shift need other workloads as evidence.
+func (c *scene) absolute(isNew bool, own, ownWithout, with, without []float64) bool {
+	const enough = statistic.Enough
+	switch {
+	case len(with) >= enough && !c.shifted(with), len(without) >= enough && c.shifted(without):
+		return false
+	case len(ownWithout) >= fewest && c.half(ownWithout):
+		return false
+	case isNew, len(ownWithout) >= enough && len(own) >= enough && c.shifted(own):
+		return true
+	}
+	return len(with) >= enough && len(without) >= enough && !c.half(without)
+}
+
+// relative reports whether values explain the shift of an attribute's objects compared with others: other objects with
+// the values shift as much, and objects without them do not.
+func (c *scene) relative(isNew bool, own, with, without []float64) bool {
+	const enough = statistic.Enough
+	if len(own) < enough || len(with) >= enough && (middle(own)-middle(with))/c.of.log >= 0.5 {
+		return false
+	}
+	if len(without) < enough {
+		return isNew
+	}
+	return (middle(slices.Concat(own, with))-middle(without))/c.of.log >= 0.5
 }
 
 // half reports whether the median of values has at least half of the shift.
@@ -362,10 +382,11 @@ func (c *scene) factors(all []candidate, cut float64) []candidate {
 next:
 	for _, x := range all {
 		for i := range out {
+			if slices.Contains(out[i].values, x.values[0]) {
+				continue next
+			}
 			if alike(out[i].inside, x.inside) {
-				if !slices.Contains(out[i].values, x.values[0]) {
-					out[i].values = append(out[i].values, x.values[0])
-				}
+				out[i].values = append(out[i].values, x.values[0])
 				continue next
 			}
 		}
@@ -400,7 +421,7 @@ func alike(a, b []bool) bool {
 			either++
 		}
 	}
-	return 20*both >= 19*either
+	return 5*both >= 4*either
 }
 
 // byChange are the attributes that a change of the workload sets.

@@ -134,7 +134,8 @@ func merge(shifts []shift) []shift {
 	var out []shift
 	for i := range shifts {
 		x := &shifts[i]
-		if x.attribute >= 0 && slices.ContainsFunc(shifts, func(y shift) bool { return y.replaces(x) || y.dilutes(x) }) {
+		better := func(y shift) bool { return y.replaces(x) || y.dilutes(x) }
+		if x.attribute >= 0 && slices.ContainsFunc(shifts, better) {
 			continue
 		}
 		for j := range shifts {
@@ -167,7 +168,8 @@ func (s *shift) replaces(x *shift) bool {
 func (s *shift) dilutes(x *shift) bool {
 	a, b := s.Regression.Series, x.Regression.Series
 	return s.attribute >= 0 && s.phase == x.phase && a.Cluster == b.Cluster && a.Kind == b.Kind && a.Verb == b.Verb &&
-		2*math.Abs(x.log) <= math.Abs(s.log) && len(s.Factors) > 0 && slices.Contains(s.Factors[0].Values, a.Attribute) &&
+		2*math.Abs(x.log) <= math.Abs(s.log) &&
+		len(s.Factors) > 0 && slices.Contains(s.Factors[0].Values, a.Attribute) &&
 		s.meets(x) && 4*s.Since.Sub(x.Since).Abs() <= min(s.length(), x.length())
 }
 

@@ -91,7 +91,9 @@ func TestStories(t *testing.T) {
 					slower(l)
 				}
 			})...),
-			want: []short{{Workload: "Deployment/web", Since: 40, Factors: [][]sample.Attribute{{image(40)}}, Change: true}},
+			want: []short{{
+				Workload: "Deployment/web", Since: 40, Factors: [][]sample.Attribute{{image(40)}}, Change: true,
+			}},
 		},
 		"two at once": {
 			reason: "values that begin together cannot be told apart",
@@ -116,7 +118,8 @@ func TestStories(t *testing.T) {
 				}
 			})...),
 			want: []short{{
-				Workload: "Deployment/web", Since: 20, Ended: true, Factors: [][]sample.Attribute{{image(20)}}, Change: true,
+				Workload: "Deployment/web", Since: 20, Ended: true, Change: true,
+				Factors: [][]sample.Attribute{{image(20)}},
 			}},
 		},
 		"slow node": {
@@ -233,8 +236,8 @@ func properties(t *testing.T, a, b uint64) {
 	var rollups []sample.Rollup
 	for i := range r.IntN(400) {
 		of := sample.Rollup{
-			Workload: []string{"Deployment/a", "Job/x", ""}[r.IntN(3)], Kind: "Pod", Trace: trace.TraceID{byte(r.IntN(50))},
-			Heals: r.IntN(4) == 0,
+			Workload: []string{"Deployment/a", "Job/x", ""}[r.IntN(3)], Kind: "Pod",
+			Trace: trace.TraceID{byte(r.IntN(50))}, Heals: r.IntN(4) == 0,
 		}
 		pods := make([]sample.Lifecycle, r.IntN(6))
 		for j := range pods {
@@ -258,7 +261,8 @@ func properties(t *testing.T, a, b uint64) {
 			}
 			for _, name := range []string{sample.Image, sample.Kubelet, sample.Node} {
 				if r.IntN(3) > 0 {
-					pods[j].Attributes = append(pods[j].Attributes, sample.Attribute{Name: name, Value: fmt.Sprint(r.IntN(3))})
+					value := fmt.Sprint(r.IntN(3))
+					pods[j].Attributes = append(pods[j].Attributes, sample.Attribute{Name: name, Value: value})
 				}
 			}
 		}

@@ -133,7 +133,8 @@ func (h *history) compare(a, b record) int {
 func (h *history) compareItems(a, b *item) int {
 	return cmp.Or(
 		slices.CompareFunc(a.lengths, b.lengths, func(a, b length) int {
-			return cmp.Or(cmp.Compare(h.phases.values[a.phase], h.phases.values[b.phase]), cmp.Compare(a.value, b.value))
+			x, y := h.phases.values[a.phase], h.phases.values[b.phase]
+			return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.value, b.value))
 		}),
 		slices.CompareFunc(a.attributes, b.attributes, func(a, b int32) int {
 			return h.attributes.values[a].Compare(h.attributes.values[b])
@@ -145,8 +146,6 @@ func (h *history) compareItems(a, b *item) int {
 const resolution = float64(10 * time.Millisecond)
 
 func logarithm(length float64) float64 { return math.Log(max(length, 0) + resolution) }
-
-func exponential(log float64) float64 { return math.Exp(log) - resolution }
 
 // middle returns the median of values, or 0 without any. It sorts them.
 func middle(values []float64) float64 {

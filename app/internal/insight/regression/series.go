@@ -92,7 +92,7 @@ func (h *history) workloads() []*series {
 				s = &series{owner: r.owner, phase: l.phase, attribute: -1}
 				byKey[k], out = s, append(out, s)
 			}
-			s.records = append(s.records, int32(i)) //nolint:gosec // a history has fewer rollups than that
+			s.records = append(s.records, int32(i))
 			s.lengths = append(s.lengths, l.value)
 		}
 	}
@@ -149,7 +149,8 @@ func (s *series) refine(at int) {
 // common to many workloads.
 var places = map[string]bool{
 	sample.Node: true, sample.Zone: true, sample.InstanceType: true, sample.NodePool: true, sample.Runtime: true,
-	sample.Kubelet: true, sample.Registry: true, sample.StorageClass: true, sample.Scheduler: true, sample.Webhook: true,
+	sample.Kubelet: true, sample.Registry: true, sample.StorageClass: true, sample.Scheduler: true,
+	sample.Webhook: true,
 }
 
 // member is a sample of an attribute's series.
@@ -159,7 +160,8 @@ type member struct {
 }
 
 // byAttribute returns the series of attributes. The parts of a rollout are compared with its median if there are
-// three, and with the median of the workload's segment otherwise: so a shift of the whole workload is none of its nodes.
+// three, and with the median of the workload's segment otherwise. So a shift of the whole workload is none of its
+// nodes.
 func (h *history) byAttribute(workloads []*series) []*series {
 	type part struct {
 		group

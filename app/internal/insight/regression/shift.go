@@ -126,33 +126,33 @@ func (s *shift) large(o Options) bool {
 		max(s.Effect, -s.Effect) >= o.Effect && math.Abs(s.log) >= math.Log(o.Ratio)
 }
 
-// ramp reports whether values change slowly through the segments rather than at their borders, and returns the begin and
-// the end of the slope. Of the two forms, the Bayesian information criterion decides: a slope between two levels has
-// four parameters, and steps have one for each place and each level.
+// ramp reports whether values change slowly through the segments rather than at their borders, and returns the begin
+// and the end of the slope. The Bayesian information criterion decides: a slope between two levels has four parameters,
+// and steps have one for each place and each level.
 func ramp(values []float64, segments []segment) (from, to int, yes bool) {
 	first, last := segments[0], segments[len(segments)-1]
 	stride := 1 + (last.to-first.from)/longest
 	var y []float64
+	var steps float64
+	at, mean := 0, stat.Mean(values[first.from:first.to], nil)
 	for i := first.from; i < last.to; i += stride {
+		for i >= segments[at].to {
+			at++
+			mean = stat.Mean(values[segments[at].from:segments[at].to], nil)
+		}
 		y = append(y, values[i])
+		steps += (values[i] - mean) * (values[i] - mean)
 	}
 	n := float64(len(y))
 	criterion := func(squares, parameters float64) float64 {
 		return n*math.Log(squares/n+math.SmallestNonzeroFloat64) + parameters*math.Log(n)
 	}
-	var steps float64
-	for _, g := range segments {
-		run := values[g.from:g.to]
-		mean := stat.Mean(run, nil)
-		for _, v := range run {
-			steps += (v - mean) * (v - mean) / float64(stride)
-		}
-	}
+	shortest := max(2*statistic.Enough, (last.to-first.from)/8) // a split is off by some samples, and no slope
 	best := criterion(steps, float64(2*len(segments)-1))
 	x := make([]float64, len(y))
 	for _, begin := range twelfths(first) {
 		for _, end := range twelfths(last) {
-			if begin-first.from < statistic.Enough || last.to-end < statistic.Enough || end-begin < 2*statistic.Enough {
+			if begin-first.from < statistic.Enough || last.to-end < statistic.Enough || end-begin < shortest {
 				continue
 			}
 			for i := range x {

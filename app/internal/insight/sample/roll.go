@@ -111,7 +111,9 @@ func parts(lengths []Phases, attributes [][]Attribute, shared []Attribute, seed 
 		p.rank = h.Sum64()
 	}
 	slices.SortFunc(groups, func(a, b *part) int {
-		return cmp.Or(cmp.Compare(len(b.lengths), len(a.lengths)), cmp.Compare(a.rank, b.rank), cmp.Compare(a.key, b.key))
+		return cmp.Or(
+			cmp.Compare(len(b.lengths), len(a.lengths)), cmp.Compare(a.rank, b.rank), cmp.Compare(a.key, b.key),
+		)
 	})
 	groups = groups[:min(len(groups), MaxParts)]
 	slices.SortFunc(groups, func(a, b *part) int { return cmp.Compare(a.key, b.key) })

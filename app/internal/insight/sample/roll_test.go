@@ -61,7 +61,8 @@ func TestRoll(t *testing.T) {
 						Attributes: []sample.Attribute{{"node", "a"}},
 					},
 					{
-						Count: 2, Phases: sample.Phases{"pull": 3500 * time.Millisecond, "total": 4500 * time.Millisecond},
+						Count:      2,
+						Phases:     sample.Phases{"pull": 3500 * time.Millisecond, "total": 4500 * time.Millisecond},
 						Attributes: []sample.Attribute{{"node", "b"}},
 					},
 				},
@@ -85,7 +86,8 @@ func TestRollIsASet(t *testing.T) {
 		var pods []sample.Lifecycle
 		for range r.IntN(300) {
 			d := time.Duration(r.Int64()) - math.MaxInt64/2
-			pods = append(pods, pod(time.Duration(r.IntN(10)), d, "node", fmt.Sprint(r.IntN(100)), "zone", fmt.Sprint(r.IntN(3))))
+			node, zone := fmt.Sprint(r.IntN(100)), fmt.Sprint(r.IntN(3))
+			pods = append(pods, pod(time.Duration(r.IntN(10)), d, "node", node, "zone", zone))
 		}
 		want := sample.Roll(sample.Rollup{}, pods)
 		r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })

@@ -10,7 +10,8 @@ var lengths = []int{16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 384, 
 // levels are the probabilities, one a column of critical.
 var levels = []float64{0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001}
 
-// critical has the deviations that 400000 random orders reach with the probability of the column.
+// critical has the deviations that random orders reach with the probability of the column,
+// by 400000 orders.
 var critical = [][]float64{
 	{0.735, 1.260, 1.680, 1.995, 2.310, 2.521, 2.626, 2.836, 3.046, 3.151, 3.256, 3.361},
 	{0.977, 1.599, 1.898, 2.221, 2.488, 2.693, 2.870, 3.110, 3.199, 3.311, 3.465, 3.554},

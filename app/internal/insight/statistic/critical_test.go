@@ -36,7 +36,8 @@ func TestCritical(t *testing.T) {
 			}
 			// The relative error of a share of count orders, four times; near the tail a deviation changes the
 			// probability by about its own size. Of few values, only few deviations are possible.
-			if want := critical[i][j]; math.Abs(got[j]-want)*want > 4/math.Sqrt(level*count)+want*(0.02+1.7/float64(n)) {
+			want := critical[i][j]
+			if math.Abs(got[j]-want)*want > 4/math.Sqrt(level*count)+want*(0.02+1.7/float64(n)) {
 				t.Errorf("of %d values the deviation at %v is %.3f, and %.3f in the table", n, level, got[j], want)
 			}
 		}
@@ -78,7 +79,8 @@ func write(t *testing.T) {
 	b.WriteString("package statistic\n\n// lengths are the numbers of values in a series, one a row of critical.\n")
 	fmt.Fprintf(&b, "var lengths = %#v\n\n", lengths)
 	fmt.Fprintf(&b, "// levels are the probabilities, one a column of critical.\nvar levels = %#v\n\n", levels)
-	fmt.Fprintf(&b, "// critical has the deviations that %d random orders reach with the probability of the column.\n", count)
+	b.WriteString("// critical has the deviations that random orders reach with the probability of the column,\n")
+	fmt.Fprintf(&b, "// by %d orders.\n", count)
 	fmt.Fprintf(&b, "var critical = [][]float64{\n")
 	for _, row := range rows {
 		for i, v := range row {

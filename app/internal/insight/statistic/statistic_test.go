@@ -50,7 +50,8 @@ func TestNoShift(t *testing.T) {
 		t.Logf("%d values: best split by ranks %.1f %%, of all intervals %.1f %%, t-test at the best split %.1f %%",
 			n, rate(byRank), rate(byIntervals), rate(byT))
 		if rate(byRank) > 2.5 || rate(byIntervals) > 2.5 {
-			t.Errorf("%d values: %.1f and %.1f %% of the series have a split by chance", n, rate(byRank), rate(byIntervals))
+			t.Errorf("%d values: %.1f and %.1f %% of the series have a split by chance", n, rate(byRank),
+				rate(byIntervals))
 		}
 		if rate(byT) < 5 {
 			t.Errorf("%d values: the t-test finds splits in %.1f %% only, and would do", n, rate(byT))
@@ -84,7 +85,8 @@ func TestProbabilityIsNoSmallerThanExact(t *testing.T) {
 		got := s.Best(values)
 		exact := 2 * math.Exp(-combin.LogGeneralizedBinomial(float64(n), float64(n/2)))
 		if got.At != n/2 || got.P < exact {
-			t.Errorf("%d ascending values: split at %d with %.2g, the exact probability is %.2g", n, got.At, got.P, exact)
+			t.Errorf("%d ascending values: split at %d with %.2g, the exact probability is %.2g", n, got.At, got.P,
+				exact)
 		}
 	}
 }
@@ -225,7 +227,9 @@ func TestShares(t *testing.T) {
 	if p := Shares(5, 100, 50, 100); p > 1e-6 {
 		t.Errorf("5 and 50 of 100 differ by chance with %v", p)
 	}
-	for _, same := range []float64{Shares(5, 100, 5, 100), Shares(0, 100, 0, 100), Shares(100, 100, 10, 10), Shares(0, 0, 1, 1)} {
+	for _, same := range []float64{
+		Shares(5, 100, 5, 100), Shares(0, 100, 0, 100), Shares(100, 100, 10, 10), Shares(0, 0, 1, 1),
+	} {
 		if same != 1 {
 			t.Errorf("equal shares differ with %v", same)
 		}

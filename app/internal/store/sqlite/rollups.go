@@ -164,9 +164,9 @@ func (l *learner) someRollups(
 	}
 	read := 0
 	err = l.db.Read(ctx, func(from database.Querier) error {
+		f.args = append(f.args, rollupsAtOnce)
 		query := selectRollups + "INDEXED BY rollups_start" + f.String() + " ORDER BY start, id LIMIT ?"
-		args := append(f.args, rollupsAtOnce)
-		return scanRollups(ctx, from, query, args, known, func(at rollupPlace, r *store.Rollup) error {
+		return scanRollups(ctx, from, query, f.args, known, func(at rollupPlace, r *store.Rollup) error {
 			read++
 			next = &at
 			if permitted, is := r.In(q.Scope); is && q.Fits(r, &permitted) {

@@ -89,7 +89,8 @@ func (p *Planted) is(a sample.Attribute) bool {
 	if a == p.Factor || a.Name != p.Factor.Name || a.Name != sample.Image {
 		return a == p.Factor && a.Name != ""
 	}
-	return sample.RepositoryOf(a.Value) == sample.RepositoryOf(p.Factor.Value) && distance(tag(a), tag(p.Factor)) <= near
+	return sample.RepositoryOf(a.Value) == sample.RepositoryOf(p.Factor.Value) &&
+		distance(tag(a), tag(p.Factor)) <= near
 }
 
 // near is the number of rollouts by which an image may be off.

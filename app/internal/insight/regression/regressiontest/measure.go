@@ -94,7 +94,8 @@ func number(b bool) int {
 func Table(w io.Writer, outcomes []Outcome) {
 	tallies := Tallies(outcomes)
 	fmt.Fprintf(w, "Years: %d with 30 shifts each, and %d without any.\n\n", len(outcomes), len(outcomes))
-	fmt.Fprintln(w, "| shift | planted | found | found within 20 samples | true cause first | change named | known as ended | known as drift |")
+	fmt.Fprintln(w, "| shift | planted | found | found within 20 samples | true cause first | "+
+		"change named | known as ended | known as drift |")
 	fmt.Fprintln(w, "| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, kind := range append(slices.Clone(Kinds), "") {
 		t, name, cause := tallies[kind], kind, tallies[kind].Found
@@ -112,9 +113,9 @@ func Table(w io.Writer, outcomes []Outcome) {
 		alarms, weeks = alarms+o.Alarms, weeks+o.WorkloadWeeks
 		lifecycles, reported = lifecycles+o.Lifecycles, reported+o.Reported
 	}
-	fmt.Fprintf(w, "\nFalse alarms in the years without shifts: %d in %d workload-weeks, or %.3f in 1,000.\n", alarms, weeks,
-		1000*float64(alarms)/float64(max(weeks, 1)))
-	fmt.Fprintf(w, "A year with shifts has %d objects on average, and at its end the report has %.1f regressions that last.\n",
+	fmt.Fprintf(w, "\nFalse alarms in the years without shifts: %d in %d workload-weeks, or %.3f in 1,000.\n",
+		alarms, weeks, 1000*float64(alarms)/float64(max(weeks, 1)))
+	fmt.Fprintf(w, "A year with shifts has %d objects on average, and %.1f regressions that last at its end.\n",
 		lifecycles/max(len(outcomes), 1), float64(reported)/float64(max(len(outcomes), 1)))
 }
 

@@ -4,13 +4,13 @@
 package regressiontest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight/sample"
 )
@@ -159,7 +159,7 @@ func (m *maker) plant() {
 			case Upgrade:
 				at := upgrades[i]
 				p.Factor = sample.Attribute{Name: sample.Kubelet, Value: version(at + 1)}
-				p.Phase, p.From = []string{"sandbox", "schedule"}[i], m.upgrades[at]
+				p.Phase, p.From = []string{"sandbox", "schedule"}[i%2], m.upgrades[at]
 			}
 			m.year.Planted = append(m.year.Planted, p)
 		}
@@ -199,7 +199,7 @@ func (m *maker) run(i int) {
 					tag++
 				}
 				if p.Kind == Two {
-					requests = "cpu=2"
+					requests = fmt.Sprintf("cpu=%d", 2+i)
 				}
 				p.From, p.Factor.Value = at, image()
 			}
@@ -221,7 +221,7 @@ func (m *maker) roll(w *workload, at time.Time, image, requests, changed string,
 	of := sample.Rollup{
 		Cluster: "blue", Namespace: w.namespace, Workload: w.name, Kind: "Pod", Verb: "create", Heals: heals,
 	}
-	of.Trace = trace.TraceID{1: byte(m.serial >> 24), 2: byte(m.serial >> 16), 3: byte(m.serial >> 8), 4: byte(m.serial), 15: 1}
+	binary.BigEndian.PutUint64(of.Trace[:], m.serial)
 	author := fmt.Sprintf("user-%d", m.IntN(5))
 	kubelet := 0
 	for _, u := range m.upgrades {
@@ -240,11 +240,12 @@ func (m *maker) roll(w *workload, at time.Time, image, requests, changed string,
 	for i := range pods {
 		node := m.IntN(nodes)
 		attributes := []sample.Attribute{
-			{Name: sample.Author, Value: author}, {Name: sample.Changed, Value: changed}, {Name: sample.Image, Value: image},
+			{Name: sample.Author, Value: author}, {Name: sample.Changed, Value: changed},
+			{Name: sample.Image, Value: image},
 			{Name: sample.InstanceType, Value: []string{"m5.large", "c5.large"}[node%2]},
 			{Name: sample.Kubelet, Value: version(kubelet)}, {Name: sample.Node, Value: nodeName(node)},
 			{Name: sample.NodePool, Value: []string{"general", "compute"}[node%2]},
-			{Name: sample.Replicas, Value: fmt.Sprint(w.replicas)}, {Name: sample.Requests, Value: requests},
+			{Name: sample.Replicas, Value: strconv.Itoa(w.replicas)}, {Name: sample.Requests, Value: requests},
 			{Name: sample.Scheduler, Value: "default-scheduler"}, {Name: sample.StorageClass, Value: w.class},
 			{Name: sample.Zone, Value: zoneOf(node)},
 		}
