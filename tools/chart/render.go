@@ -183,8 +183,8 @@ func (s *source) rules() (string, error) {
 			continue
 		}
 		var out strings.Builder
-		fmt.Fprintf(&out, "# %s/files/rules.yaml with the chart's default values, by make manifests. Change that instead.\n",
-			folder)
+		fmt.Fprintf(&out, "# %s/files/rules.yaml with the chart's default values, by make manifests. "+
+			"Change that instead.\n", folder)
 		for line := range strings.Lines(spec + "\n") {
 			out.WriteString(strings.TrimPrefix(line, "  "))
 		}
