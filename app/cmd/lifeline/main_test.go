@@ -78,7 +78,8 @@ func TestCommandLine(t *testing.T) {
 			"completion of fields", "lifeline", "__complete regressions --where nod", 0, "node\tnode of a Pod", "",
 		},
 		"CompareComplete": {
-			"completion of the second question", "lifeline", "__complete compare --and nod", 0, "node\tnode of a Pod", "",
+			"completion of the second question", "lifeline", "__complete compare --and nod", 0, "node\tnode of a Pod",
+			"",
 		},
 		"LsSelector": {"", "lifeline", "ls -l a=b=c", 1, "", "lifeline: --selector \"a=b=c\": "},
 		"LsMany": {

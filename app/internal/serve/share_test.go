@@ -33,7 +33,8 @@ func TestShare(t *testing.T) {
 	}
 	const list = "/api/v1/traces"
 	w := g.get(t, ana, list)
-	if w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "ana has 32 requests and streams open") {
+	const want = "ana has 32 requests and streams open"
+	if w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), want) {
 		t.Errorf("one request more: %d %s", w.Code, w.Body)
 	}
 	if w := g.get(t, "eve", list); w.Code != http.StatusForbidden {

@@ -168,8 +168,8 @@ const (
 	KeyKubelet        = attribute.Key("lifeline.node.kubelet")
 	KeyNodePool       = attribute.Key("lifeline.node.pool")
 
-	// KeyScheduler is the scheduler of a Pod, if that is not default-scheduler. KeyStorageClasses has the storage classes
-	// of its claims, each once.
+	// KeyScheduler is the scheduler of a Pod, if that is not default-scheduler. KeyStorageClasses has the storage
+	// classes of its claims, each once.
 	// KeyCPU and KeyMemory are the requests of its containers, without init containers: milli-CPUs and bytes.
 	KeyScheduler      = attribute.Key("lifeline.pod.scheduler")
 	KeyStorageClasses = attribute.Key("lifeline.pod.storage_classes")

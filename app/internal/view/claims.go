@@ -12,8 +12,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// A new claim about the outcome of an archived trace, or an aftermath, may wait in the log. Filters of the archive would
-// not apply to it. So these traces are read whole, and the archive is asked for the others.
+// A new claim about the outcome of an archived trace, or an aftermath, may wait in the log. Filters of the archive
+// would not apply to it. So these traces are read whole, and the archive is asked for the others.
 
 // late returns the amendments of a trace in the log.
 func (r *reading) late(ctx context.Context, id trace.TraceID) ([]*span.Trace, error) {

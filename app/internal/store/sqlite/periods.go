@@ -47,7 +47,8 @@ func periods(
 		text = fmt.Sprintf("((%s) * %d + z / %d + %d)", beginning, offsetRange, int64(time.Second), offsetRange/2)
 		return "(SELECT " + text + " FROM " + local + ")", args, nil
 	case store.Week:
-		days := fmt.Sprintf("(SELECT %s + %d AS d FROM %s)", floor("s", secondsADay*int64(time.Second)), firstMonday, local)
+		day := floor("s", secondsADay*int64(time.Second))
+		days := fmt.Sprintf("(SELECT %s + %d AS d FROM %s)", day, firstMonday, local)
 		return "(SELECT " + floor("d", 7) + " FROM " + days + ")", args, nil
 	case store.Day:
 	}

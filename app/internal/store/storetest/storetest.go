@@ -30,9 +30,8 @@ func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, Open){
 		"Lossless": testLossless, "Summary": testSummary, "Invalid": testInvalid, "Closed": testClosed,
 		"Versions": testVersions, "Claims": testClaims, "Order": testOrder, "Amendments": testAmendments,
-		"Aftermaths": testAftermaths,
-		"Filters":    testFilters, "Density": testDensity, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
-		"Scope": testScope, "Writes": testWrites, "Causes": testCauses, "Between": testBetween,
+		"Aftermaths": testAftermaths, "Filters": testFilters, "Density": testDensity, "Pages": testPages,
+		"PagesWhileWriting": testPagesWhileWriting, "Scope": testScope, "Writes": testWrites, "Causes": testCauses, "Between": testBetween,
 		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize, "PruneByOutcome": testPruneByOutcome,
 		"Pin": testPin, "Forget": testForget, "Batches": testBatches,
 		"RollupVersions": testRollupVersions, "RollupsKept": testRollupsKept, "RollupsForgotten": testRollupsForgotten,
