@@ -49,8 +49,8 @@ func newDurations(r prometheus.Registerer) *durations {
 		phase: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "lifeline_phase_seconds",
 			Help: "Seconds of the completed phases of finished lifecycles (docs/guides/questions.md), by phase and " +
-				"by the kind and the namespace of the object, bounded as in lifeline_change_seconds. The phase total is " +
-				"the whole of a lifecycle that converged, failed or ended with its object. A rise: lifeline find " +
+				"by the kind and the namespace of the object, bounded as in lifeline_change_seconds. The phase total " +
+				"is the whole of a lifecycle that converged, failed or ended with its object. A rise: lifeline find " +
 				"--sort phase.NAME lists the slowest.",
 			Buckets: lifecycleBuckets,
 		}, []string{"kind", "phase", "namespace"}),
