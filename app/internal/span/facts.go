@@ -89,6 +89,8 @@ func (p *packer) pod(f *PodFacts) {
 	if f.Ended {
 		ended = 1
 	}
-	f.Ended = p.byte(ended) != 0
+	if ended = p.byte(ended); p.reading { // others may read the facts that are packed
+		f.Ended = ended != 0
+	}
 	p.int(&f.ExitCode)
 }
