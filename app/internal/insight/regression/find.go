@@ -46,7 +46,7 @@ func Find(rollups iter.Seq[sample.Rollup], o Options) Report {
 	}
 	sortShifts(shifts)
 	shifts = shifts[:min(len(shifts), MaxRegressions)]
-	shifts = gather(merge(h.attribute(shifts, workloads, o.Level)))
+	shifts = merge(h.attribute(shifts, workloads, o.Level))
 	out := Report{Series: tested, Samples: len(h.records)}
 	for i := range shifts {
 		out.Regressions = append(out.Regressions, shifts[i].Regression)
@@ -189,50 +189,4 @@ func (s *shift) isPhaseOf(x *shift) bool {
 	return x.Regression.Series.Phase == sample.Total && s.Regression.Series.Phase != sample.Total && a == b &&
 		s.Faster == x.Faster && s.meets(x) && 2*s.Effect/x.Effect >= 1 &&
 		distance(s.after.from, x.after.from) <= max(near, min(s.After.Count, x.After.Count)/4)
-}
-
-// gather makes one regression of those in the same phase, at the same time and with the same best factor, unless a
-// change of each workload made that factor. The most certain stays; the series of an attribute comes before those of
-// workloads.
-func gather(shifts []shift) []shift {
-	certain := make([]int, len(shifts))
-	for i := range certain {
-		certain[i] = i
-	}
-	slices.SortStableFunc(certain, func(i, j int) int {
-		a, b := &shifts[i], &shifts[j]
-		return cmp.Or(before(a.attribute >= 0, b.attribute >= 0), cmp.Compare(a.P, b.P))
-	})
-	gone := make([]bool, len(shifts))
-	for n, i := range certain {
-		x := &shifts[i]
-		if gone[i] || !x.common() {
-			continue
-		}
-		for _, j := range certain[n+1:] {
-			if y := &shifts[j]; !gone[j] && y.attribute < 0 && y.common() && x.sameCause(y) {
-				gone[j] = true
-				x.Also = append(x.Also, y.Regression.Series)
-			}
-		}
-		slices.SortFunc(x.Also, Series.compare)
-		x.Also = slices.Compact(x.Also)
-	}
-	var out []shift
-	for i := range shifts {
-		if !gone[i] {
-			out = append(out, shifts[i])
-		}
-	}
-	return out
-}
-
-// common reports whether the best factor may be that of several workloads.
-func (s *shift) common() bool { return len(s.Factors) > 0 && !s.Change.IsValid() }
-
-// sameCause reports whether two shifts share phase, direction, best factor and time.
-func (s *shift) sameCause(x *shift) bool {
-	a, b := s.Regression.Series, x.Regression.Series
-	return a.Cluster == b.Cluster && a.Kind == b.Kind && a.Verb == b.Verb && a.Phase == b.Phase &&
-		s.Faster == x.Faster && s.meets(x) && slices.Contains(x.Factors[0].Values, s.Factors[0].Values[0])
 }

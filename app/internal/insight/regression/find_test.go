@@ -72,7 +72,6 @@ func TestStories(t *testing.T) {
 		Since     int // the day
 		Ended     bool
 		Factors   [][]sample.Attribute
-		Also      int
 		Change    bool
 	}
 	image := func(day int) sample.Attribute {
@@ -150,7 +149,7 @@ func TestStories(t *testing.T) {
 			var got []short
 			for _, r := range find(tc.have).Regressions {
 				s := short{
-					Workload: r.Series.Workload, Attribute: r.Series.Attribute, Ended: r.Ended, Also: len(r.Also),
+					Workload: r.Series.Workload, Attribute: r.Series.Attribute, Ended: r.Ended,
 					Since: int(r.Since.Sub(epoch).Hours()) / 24, Change: r.Change.IsValid(),
 				}
 				for _, f := range r.Factors {

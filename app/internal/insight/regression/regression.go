@@ -74,8 +74,6 @@ type Regression struct {
 	By string
 	// Factors are explanations of the shift, the best first. Without any, no cause was found.
 	Factors []Factor
-	// Also has other series of workloads with the same best factor at the same time, such as all that use a registry.
-	Also []Series
 	// Change is the trace of the change that began it; zero without one.
 	Change trace.TraceID
 }

@@ -54,8 +54,7 @@ func (y *Year) matches(p *Planted, r *regression.Regression) bool {
 	}
 	switch {
 	case p.Workload != "":
-		own := func(s regression.Series) bool { return s.Workload == p.Workload }
-		if !own(r.Series) && !slices.ContainsFunc(r.Also, own) {
+		if r.Series.Workload != p.Workload {
 			return false
 		}
 	case p.Kind == Node || p.Kind == Zone:
