@@ -5,6 +5,7 @@ package slower
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -115,7 +116,9 @@ func (p *play) roll() {
 		for of := range images {
 			p.kubectl("", "rollout", "status", of, "--timeout=120s")
 		}
-		p.server.AwaitIdle(p.T)
+		harness.Eventually(p.T, "no running change", func() bool {
+			return len(p.server.List(p.T, url.Values{"namespace": {p.ns}, "state": {"running"}})) == 0
+		})
 	}
 }
 
@@ -124,10 +127,6 @@ func (p *play) slow(name, expression, annotation, length, image string) {
 	p.Helper()
 	name = p.ns + "-" + name
 	p.kubectl(fmt.Sprintf(policy, name, p.ns, expression, annotation, length), "apply", "-f", "-")
-	p.Cleanup(func() {
-		bench.MustKubectl(p.T, "", "delete", "--wait=false", "mutatingadmissionpolicy/"+name,
-			"mutatingadmissionpolicybinding/"+name)
-	})
 	harness.Eventually(p.T, "the policy "+name+" being in effect", func() bool {
 		return strings.Contains(p.kubectl("", "run", "probe", "--image="+image, "--dry-run=server", "-o", "yaml",
 			"--annotations=lab.lifeline.dev/stop=0s",
