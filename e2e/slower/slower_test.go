@@ -217,8 +217,9 @@ func TestSlower(t *testing.T) {
 		t.Errorf("the image: it began with %+v, want %s", c, began)
 	}
 
-	p.slow("node", `object.spec.?affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`+
-		`[0].matchFields[0].values[0].orValue("") == "`+slowNode+`"`, "ready", "2500ms", "registry.example/agent:1")
+	p.slow("node", `object.spec.?affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.`+
+		`nodeSelectorTerms[0].matchFields[0].values[0].orValue("") == "`+slowNode+`"`, "ready", "2500ms",
+		"registry.example/agent:1")
 	p.roll()
 	r = p.report()
 	r.one(t, "the node", func(s *shift) bool {
