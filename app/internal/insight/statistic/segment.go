@@ -4,6 +4,7 @@ package statistic
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -42,9 +43,44 @@ func (s *Splitter) Search(values []float64) Split {
 }
 
 // Segment returns all splits of values whose probability is at most level, in their order. It divides the series at
-// the best split, and then both sides. At the end each split moves to the best place between its neighbours.
+// the best split, and then both sides. At the end each split moves to the best place between its neighbours, and from
+// there by some values at most: see place.
 func (s *Splitter) Segment(values []float64, level float64) []Split {
-	return s.settle(values, s.divide(values, 0, level, nil), level)
+	splits := s.settle(values, s.divide(values, 0, level, nil), level)
+	for i := range splits {
+		from, to := 0, len(values)
+		if i > 0 {
+			from = splits[i-1].At
+		}
+		if i+1 < len(splits) {
+			to = splits[i+1].At
+		}
+		splits[i].At = from + place(values[from:to], splits[i].At-from)
+	}
+	return splits
+}
+
+// farthest is the largest distance by which place moves a split.
+const farthest = 4
+
+// place returns the place near a split where the values differ least from the medians of both sides, with Enough
+// values on each. Ranks do not tell by how much a value differs: they may take one unusual value beside the split for
+// a value of the other side.
+func place(values []float64, at int) int {
+	left, right := middle(values[:at]), middle(values[at:])
+	best, least, sum := at, 0.0, 0.0
+	for to := at - 1; to >= max(at-farthest, Enough); to-- {
+		if sum += math.Abs(values[to]-right) - math.Abs(values[to]-left); sum < least {
+			best, least = to, sum
+		}
+	}
+	sum = 0
+	for to := at + 1; to <= min(at+farthest, len(values)-Enough); to++ {
+		if sum += math.Abs(values[to-1]-left) - math.Abs(values[to-1]-right); sum < least {
+			best, least = to, sum
+		}
+	}
+	return best
 }
 
 func (s *Splitter) divide(values []float64, from int, level float64, out []Split) []Split {
@@ -77,4 +113,11 @@ func (s *Splitter) settle(values []float64, splits []Split, level float64) []Spl
 		i++
 	}
 	return splits
+}
+
+// middle returns the median of values in any order.
+func middle(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
