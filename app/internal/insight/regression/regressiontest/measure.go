@@ -115,8 +115,8 @@ func Table(w io.Writer, outcomes []Outcome) {
 	}
 	fmt.Fprintf(w, "\nFalse alarms in the years without shifts: %d in %d workload-weeks, or %.3f in 1,000.\n",
 		alarms, weeks, 1000*float64(alarms)/float64(max(weeks, 1)))
-	fmt.Fprintf(w, "A year with shifts has %d objects on average, and %.1f slower series at its end, before those with "+
-		"one cause are grouped.\n",
+	fmt.Fprintf(w, "A year with shifts has %d objects on average, and %.1f slower series at its end, before those "+
+		"with one cause are grouped.\n",
 		lifecycles/max(len(outcomes), 1), float64(reported)/float64(max(len(outcomes), 1)))
 }
 
