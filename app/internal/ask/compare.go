@@ -171,7 +171,7 @@ func (c *Compare) query(ctx context.Context, server *cli.Session) (client.Compar
 			return q, err
 		}
 		if target.Namespaced && c.Namespace == "" {
-			return q, fmt.Errorf("%s is in one namespace, which -n gives", target)
+			return q, errNamespace(target)
 		}
 		where := questionAbout(target.Ref(c.Namespace))
 		if i == 1 {

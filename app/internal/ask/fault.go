@@ -76,3 +76,8 @@ func excerpt(question string, line, column int) (before, after string) {
 	before += render.Escape(strings.ReplaceAll(string(text[from:at]), "\t", " "))
 	return before, render.Escape(strings.ReplaceAll(string(text[at:to]), "\t", " ")) + end
 }
+
+// errNamespace is the error of an object without the namespace that it is in.
+func errNamespace(target cli.Target) error {
+	return fmt.Errorf("name the namespace of %s with -n", target)
+}

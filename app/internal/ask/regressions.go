@@ -75,7 +75,7 @@ func (r *Regressions) Run(ctx context.Context) (code int, err error) {
 			return cli.CodeError, fmt.Errorf("%s is no workload with Pods: select its kind with --where", target)
 		}
 		if r.Namespace == "" {
-			return cli.CodeError, fmt.Errorf("%s is in one namespace, which -n gives", target)
+			return cli.CodeError, errNamespace(target)
 		}
 	}
 	found, err := server.Regressions(ctx, q)
