@@ -386,11 +386,6 @@ function Cells({ of }: { of: Summary }) {
             {s.outcome === 'converged' ? 'recovered' : `was ${s.was}`}
           </span>
         )}
-        {s.aftermath && (
-          <span class="tag warn" title={visible(`converged; since then ${s.aftermath.text}`)}>
-            {worse}
-          </span>
-        )}
         {s.pinned && <span class="tag">pinned</span>}
         {edits && (
           <bdi class="edits" title={edits}>
@@ -404,6 +399,11 @@ function Cells({ of }: { of: Summary }) {
         {continues(s) && '…'}
       </span>
       <span role="gridcell" class="time">
+        {s.aftermath && (
+          <span class="tag warn first" title={visible(`converged; since then ${s.aftermath.text}`)}>
+            {worse}
+          </span>
+        )}
         <Later of={s} />
         {why ? (
           <Text of={why} class="why" by={briefer} />
