@@ -87,7 +87,7 @@ func (h *history) scene(of *shift, peers []*series) *scene {
 		for _, length := range s.lengths[i:j] {
 			logs = append(logs, logarithm(length))
 		}
-		base := middle(logs)
+		base := statistic.Middle(logs)
 		if s != of.series {
 			i, k = max(i, j-each), min(k, j+each)
 		}
@@ -287,7 +287,7 @@ func (c *scene) weigh(next *candidate, inside func(*object) bool) bool {
 		reference = without
 	}
 	if len(reference) >= fewest {
-		next.Share = min(max(1-middle(reference)/c.of.log, 0), 1)
+		next.Share = min(max(1-statistic.Middle(reference)/c.of.log, 0), 1)
 	}
 	a, b := slices.Concat(own, with), slices.Concat(ownWithout, without)
 	next.score = explained(a, b, c.of.log)
@@ -319,17 +319,17 @@ func (c *scene) absolute(isNew bool, own, ownWithout, with, without []float64) b
 // the values shift as much, and objects without them do not.
 func (c *scene) relative(isNew bool, own, with, without []float64) bool {
 	const enough = statistic.Enough
-	if len(own) < enough || len(with) >= enough && (middle(own)-middle(with))/c.of.log >= 0.5 {
+	if len(own) < enough || len(with) >= enough && (statistic.Middle(own)-statistic.Middle(with))/c.of.log >= 0.5 {
 		return false
 	}
 	if len(without) < enough {
 		return isNew
 	}
-	return (middle(slices.Concat(own, with))-middle(without))/c.of.log >= 0.5
+	return (statistic.Middle(slices.Concat(own, with))-statistic.Middle(without))/c.of.log >= 0.5
 }
 
 // half reports whether the median of values has at least half of the shift.
-func (c *scene) half(values []float64) bool { return middle(values)/c.of.log >= 0.5 }
+func (c *scene) half(values []float64) bool { return statistic.Middle(values)/c.of.log >= 0.5 }
 
 // shifted reports whether most of the values shifted, rather than a half of them.
 func (c *scene) shifted(values []float64) bool {

@@ -124,7 +124,7 @@ func (c *scene) kept() bool {
 			with = append(with, c.after[i].log)
 		}
 	}
-	return len(with) >= statistic.Enough && middle(with)/c.of.log < 0.5
+	return len(with) >= statistic.Enough && statistic.Middle(with)/c.of.log < 0.5
 }
 
 // merge leaves out what another regression says better. A slow zone is in the series of its nodes, too: of attributes

@@ -147,16 +147,6 @@ const resolution = float64(10 * time.Millisecond)
 
 func logarithm(length float64) float64 { return math.Log(max(length, 0) + resolution) }
 
-// middle returns the median of values, or 0 without any. It sorts them.
-func middle(values []float64) float64 {
-	n := len(values)
-	if n == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	return values[(n-1)/2]/2 + values[n/2]/2
-}
-
 // duration rounds nanoseconds, within the bounds of the type.
 func duration(ns float64) time.Duration {
 	const most = float64(math.MaxInt64)

@@ -64,7 +64,7 @@ func (s *series) tested() []float64 {
 	}
 	var out []float64
 	for block := range slices.Chunk(slices.Clone(values), s.width) {
-		out = append(out, middle(block))
+		out = append(out, statistic.Middle(block))
 	}
 	return out
 }
@@ -218,7 +218,7 @@ func seriesOf(owner, phase int32, members []member) *series {
 func (h *history) members(s *series, isPlace []bool, out []member) []member {
 	var own []member
 	for _, segment := range s.segments() {
-		base := logarithm(middle(slices.Clone(s.lengths[segment.from:segment.to])))
+		base := logarithm(statistic.Middle(slices.Clone(s.lengths[segment.from:segment.to])))
 		for i := segment.from; i < segment.to; i++ {
 			r := &h.records[s.records[i]]
 			whole := logarithm(s.lengths[i])

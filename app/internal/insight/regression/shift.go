@@ -40,7 +40,7 @@ func (h *history) shifts(s *series, o Options) []shift {
 	segments, logs := s.segments(), s.logarithms()
 	levels := make([]float64, len(segments))
 	for i, g := range segments {
-		levels[i] = middle(slices.Clone(logs[g.from:g.to]))
+		levels[i] = statistic.Middle(slices.Clone(logs[g.from:g.to]))
 	}
 	var out []shift
 	recovered := -1 // the segment with which a shift ended
@@ -117,7 +117,7 @@ func (h *history) shift(s *series, before, after segment, logs []float64) shift 
 }
 
 func (s *series) side(g segment) Side {
-	return Side{Count: g.to - g.from, Median: duration(middle(slices.Clone(s.lengths[g.from:g.to])))}
+	return Side{Count: g.to - g.from, Median: duration(statistic.Middle(slices.Clone(s.lengths[g.from:g.to])))}
 }
 
 // large reports whether a shift is worth a report: the interval excludes zero, and the size is above both bounds.

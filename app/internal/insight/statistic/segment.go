@@ -67,7 +67,7 @@ const farthest = 4
 // values on each. Ranks do not tell by how much a value differs: they may take one unusual value beside the split for
 // a value of the other side.
 func place(values []float64, at int) int {
-	left, right := middle(values[:at]), middle(values[at:])
+	left, right := Middle(slices.Clone(values[:at])), Middle(slices.Clone(values[at:]))
 	best, least, sum := at, 0.0, 0.0
 	for to := at - 1; to >= max(at-farthest, Enough); to-- {
 		if sum += math.Abs(values[to]-right) - math.Abs(values[to]-left); sum < least {
@@ -113,11 +113,4 @@ func (s *Splitter) settle(values []float64, splits []Split, level float64) []Spl
 		i++
 	}
 	return splits
-}
-
-// middle returns the median of values in any order.
-func middle(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

@@ -107,3 +107,13 @@ func Shift(before, after []float64) Estimate {
 		High:   pairs[len(pairs)-1-low],
 	}
 }
+
+// Middle returns the median of values, or 0 without any. It sorts them.
+func Middle(values []float64) float64 {
+	n := len(values)
+	if n == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[(n-1)/2]/2 + values[n/2]/2
+}
